@@ -37,7 +37,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--binary", type=Path, required=True, help="`foretop-sched`")
     arguments.add_argument("--cores", type=float, default=0.5, help="what each worker gets of a core")
-    arguments.add_argument("--sequences", type=int, default=6_000, help="of the library")
+    arguments.add_argument("--sequences", type=int, default=40_000, help="of the library")
     arguments.add_argument("--nice", type=int, default=0, help="of the workers, on a machine that others use")
     arguments.add_argument("--rounds", type=int, default=3)
     given = arguments.parse_args()
@@ -58,7 +58,7 @@ def main() -> None:
         found: dict[str, list[dict[str, float]]] = {policy: [] for policy in POLICIES}
         for nth in range(given.rounds):
             for policy in POLICIES:
-                found[policy].append(search(given, folder, words, policy, shares, nth))
+                found[policy].append(search(given, folder, words, policy, cpu, shares, nth))
     rows, ratios = [], {}
     equal = median(one["seconds"] for one in found["EQUAL"])
     for policy, runs in found.items():
@@ -95,6 +95,7 @@ def search(
     folder: Path,
     words: list[str],
     policy: str,
+    cpu: float,
     shares: list[Callable[[float], float]],
     nth: int,
 ) -> dict[str, float]:
@@ -105,22 +106,31 @@ def search(
         groups = [stack.enter_context(group(f"foretop-bench-{os.getpid()}-{at}")) for at in range(len(shares))]
         places = [stack.enter_context(worker(given, at)) for at in groups]
         command = [str(given.binary), "sequences", "--run", str(run), "--out", str(out), "--policy", policy]
-        command += ["--library-parts", str(N_LIBRARY_PARTS), "--cost", "30s"]
+        command += ["--library-parts", str(N_LIBRARY_PARTS), "--cost", f"{cpu:.1f}s"]
         command += [word for place in places for word in ("--worker", place)]
-        stop = Event()
-        replay = Thread(target=follow, args=(groups, shares, stop))
-        replay.start()
+        for at, share in zip(groups, shares, strict=True):
+            limit(at, share(0.0))
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([*command, "--", *words], check=True, stderr=subprocess.DEVNULL)
+        with subprocess.Popen([*command, "--", *words], stderr=subprocess.DEVNULL) as process:
+            # The run's time, and that of the load, begins when workers have the library.
+            while process.poll() is None and not has_begun(run):
+                time.sleep(0.005)
+            stop = Event()
+            replay = Thread(target=follow, args=(groups, shares, stop))
+            replay.start()
+            status = process.wait()
+            stop.set()
+            replay.join()
+        if status != 0:
+            message = f"the search by {policy} ended with status {status}"
+            raise SystemExit(message)
         own = used(before)
-        stop.set()
-        replay.join()
     if not filecmp.cmp(folder / "one", out, shallow=False):
         message = f"{policy} found something else than one run of the tool"
         raise SystemExit(message)
     lines = [json.loads(line) for line in (run / "run.jsonl").read_text().splitlines()]
     done = [line for line in lines if line["is"] == "done"]
-    cpu = sum(line["cpu_seconds"] for line in done)
+    work = sum(line["cpu_seconds"] for line in done)
     if nth == 0:
         (TARGET / "bench").mkdir(parents=True, exist_ok=True)
         chart = TARGET / "bench" / f"sched-pool-{name.removesuffix('-0').strip('-')}.svg"
@@ -129,7 +139,13 @@ def search(
     began = time.monotonic()
     subprocess.run([*command, "--", *words], check=True, stderr=subprocess.DEVNULL)
     merge = out.stat().st_size / (time.monotonic() - began)
-    return {"seconds": max(line["t"] for line in done), "bound": least(cpu, shares), "own": own / cpu, "merge": merge}
+    return {"seconds": max(line["t"] for line in done), "bound": least(cpu, shares), "own": own / work, "merge": merge}
+
+
+def has_begun(run: Path) -> bool:
+    """Return whether the run in a folder has a plan."""
+    journal = run / "run.jsonl"
+    return journal.exists() and '"is":"planned"' in journal.read_text()
 
 
 def least(cpu: float, shares: list[Callable[[float], float]]) -> float:

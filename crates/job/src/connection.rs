@@ -1,5 +1,6 @@
 //! A coordinator's connection to one worker, on a thread of its own.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;
@@ -27,6 +28,8 @@ const OUTPUT_BYTES_MAX: u64 = 1 << 30;
 pub enum Order {
     /// Have units done.
     Run { slot: usize, units: Vec<Unit> },
+    /// Have a unit forgotten.
+    Drop { unit: usize },
     /// Have the worker forget the run, and end.
     Stop,
 }
@@ -138,11 +141,16 @@ impl Connection {
 
     /// Does what it is told until the run ends or the worker is lost.
     pub fn serve(mut self, orders: &Receiver<Order>, tell: &impl Fn(Heard) -> bool) {
-        let mut waiting: Vec<(usize, Vec<Unit>)> = Vec::new();
+        let mut waiting: VecDeque<Tell> = VecDeque::new();
+        let run = self.to.run.clone();
         let mut heard = Stopwatch::start();
         loop {
             match orders.recv_timeout(POLL) {
-                Ok(Order::Run { slot, units }) => waiting.push((slot, units)),
+                Ok(Order::Run { slot, units }) => {
+                    let command = self.to.command.clone();
+                    waiting.push_back(Tell::Run { run: run.clone(), slot, command, units });
+                }
+                Ok(Order::Drop { unit }) => waiting.push_back(Tell::Drop { run: run.clone(), unit }),
                 Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -157,19 +165,14 @@ impl Connection {
             }
         }
         // A worker that cannot be told ends the run by itself, later.
-        let _ = self.ask(&Tell::Stop { run: self.to.run.clone() });
+        let _ = self.ask(&Tell::Stop { run });
     }
 
     /// Sends what waits, and asks how far the run is; false where nobody wants to know any more.
-    fn exchange(
-        &mut self,
-        waiting: &mut Vec<(usize, Vec<Unit>)>,
-        tell: &impl Fn(Heard) -> bool,
-    ) -> Result<bool, AskError> {
-        while let Some((slot, units)) = waiting.first().cloned() {
-            let (run, command) = (self.to.run.clone(), self.to.command.clone());
-            self.ask(&Tell::Run { run, slot, command, units })?;
-            waiting.remove(0);
+    fn exchange(&mut self, waiting: &mut VecDeque<Tell>, tell: &impl Fn(Heard) -> bool) -> Result<bool, AskError> {
+        while let Some(tell) = waiting.front() {
+            self.ask(tell)?;
+            waiting.pop_front();
             self.has_run = true;
         }
         let Told::Progress { is_known, slots, ended, curve, .. } =

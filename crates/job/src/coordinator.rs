@@ -168,6 +168,7 @@ impl<'a> Coordinator<'a> {
                         self.state.workers[worker].curve = curve.clone();
                     }
                     let working = slots.get(self.feeds[worker].slot).copied().flatten();
+                    let working = working.filter(|working| self.feeds[worker].has(working.unit));
                     if let (Some(chunk), Some(working)) = (&mut self.state.chunks[worker], working) {
                         (chunk.unit, chunk.unit_began) = (working.unit, now - working.seconds);
                     }
@@ -221,6 +222,7 @@ impl<'a> Coordinator<'a> {
                 self.state.cost_spread.add(cost, expected);
                 // A unit that hardly computes says nothing of what others cost.
                 self.state.cost_ratio = if self.spent.0 > 0.0 { self.spent.0 / self.spent.1 } else { 1.0 };
+                self.drop_elsewhere(unit, tell)?;
             }
             Some(why) => {
                 self.note_failure(worker, why)?;
@@ -232,6 +234,22 @@ impl<'a> Coordinator<'a> {
                 self.put_back(unit);
             }
         }
+        self.go_on(worker, tell)
+    }
+
+    /// Whoever has a unit as well that is done goes on with the next.
+    fn drop_elsewhere(&mut self, unit: usize, tell: &mut dyn FnMut(News<'_>)) -> Result<(), RunError> {
+        for worker in 0..self.feeds.len() {
+            if self.feeds[worker].has(unit) {
+                self.feeds[worker].drop(unit);
+                self.go_on(worker, tell)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A worker has one unit less.
+    fn go_on(&mut self, worker: usize, tell: &mut dyn FnMut(News<'_>)) -> Result<(), RunError> {
         self.feed(worker);
         if self.state.chunks[worker].is_none() {
             self.ask(Event::Idle(worker), tell)?;
@@ -316,7 +334,8 @@ impl<'a> Coordinator<'a> {
     fn feed(&mut self, worker: usize) {
         let cost = self.state.cost_ratio * self.state.mean_cost() / self.state.workers[worker].speed;
         let curve = &self.state.workers[worker].curve;
-        self.feeds[worker].send(&mut self.state.chunks[worker], cost, curve, &self.runner.stdin);
+        let unit_seconds = curve.time_for(cost, 0.5);
+        self.feeds[worker].send(&mut self.state.chunks[worker], unit_seconds, curve, &self.runner.stdin);
     }
 
     /// When each worker has done what it has.

@@ -45,6 +45,13 @@ pub enum Tell {
         /// In order.
         units: Vec<Unit>,
     },
+    /// Forget a unit: somebody else has done it.
+    Drop {
+        /// The run that it belongs to.
+        run: String,
+        /// Which one.
+        unit: usize,
+    },
     /// Say how far a run is.
     Progress {
         /// The run.

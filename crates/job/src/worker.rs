@@ -82,6 +82,10 @@ impl Worker {
             Tell::Run { run, slot, command, units } => {
                 self.slots.run(&run, slot, &command, units).map(|()| Told::Done {})
             }
+            Tell::Drop { run, unit } => {
+                self.slots.drop_unit(&run, unit);
+                Ok(Told::Done {})
+            }
             Tell::Progress { run, seen } => self.slots.progress(&run, seen),
             Tell::Output { run, unit, offset } => self.slots.output(&run, unit, offset),
             Tell::Stop { run } => {

@@ -181,7 +181,7 @@ impl Job {
     pub fn work(&self, seed: u64) -> Result<Work, JobError> {
         let mut chance = ChaCha8Rng::seed_from_u64(seed);
         let factor = factor(self.work.cost_spread);
-        Ok(Work::new(self.costs().map(|cost| cost * factor.sample(&mut chance)))?)
+        Ok(Work::new(self.costs().map(|cost| cost * factor.sample(&mut chance)))?.with_error(self.work.cost_error))
     }
 
     /// What is said of the units' costs, for real runs: nothing is drawn.
@@ -189,7 +189,7 @@ impl Job {
     /// # Errors
     /// As of [`Job::work`].
     pub fn stated_work(&self) -> Result<Work, JobError> {
-        Ok(Work::new(self.costs())?)
+        Ok(Work::new(self.costs())?.with_error(self.work.cost_error))
     }
 
     /// In seconds.

@@ -1,5 +1,7 @@
 //! Policies: who gets which units, and when. Each is one file in `policy/`, and has a text form as models have.
 
+use crate::worker::Worker;
+
 mod balance;
 mod corrected;
 mod predicted;
@@ -10,7 +12,7 @@ mod state;
 mod threshold;
 mod upfront;
 
-pub use balance::balance;
+pub use balance::{balance, time_of};
 pub use spec::{PolicyError, Spec};
 pub use state::{Action, Chunk, Event, Spread, State};
 
@@ -22,9 +24,26 @@ pub trait Policy: Send {
     /// Whether work goes to whoever is free, so that all workers end at about one time.
     fn adapts(&self) -> bool;
 
-    /// How many units it gives out at a time, where that is the same throughout: each time costs a start.
-    fn n_units_each(&self) -> Option<usize> {
-        None
+    /// About how often each of so many workers is given some of so many units: each time costs a start.
+    fn n_chunks(&self, n_units: f64, n_workers: f64) -> f64 {
+        let _ = (n_units, n_workers);
+        1.0
+    }
+
+    /// The probability that a worker is given work whenever it is free.
+    fn part_used(&self, worker: &Worker) -> f64 {
+        let _ = worker;
+        1.0
+    }
+
+    /// How many units it gives out at a time in the end.
+    fn n_units_last(&self) -> usize {
+        1
+    }
+
+    /// Whether units that a worker was given and has not begun can go to others.
+    fn takes_back(&self) -> bool {
+        false
     }
 }
 

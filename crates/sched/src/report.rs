@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::Distribution;
 use rayon::prelude::*;
 use serde::Serialize;
-use statistics::quantile;
+use statistics::{Interval, quantile};
 
 use crate::advice::{Advice, Advisor, moments};
 use crate::job::{Job, JobError, factor};
@@ -225,7 +225,14 @@ impl Setting {
                     Spec::Oracle => (given(shares.clone()), &real),
                     _ => (spec.policy(), known),
                 };
-                let outcome = run(&hosts, known, &real, policy.as_mut());
+                let mut outcome = run(&hosts, known, &real, policy.as_mut());
+                if *spec == Spec::Oracle {
+                    // Whoever knows what comes has no interval.
+                    outcome.forecast = least;
+                    outcome.interval_80 = Interval { lower: least, upper: least };
+                    outcome.interval_95 = outcome.interval_80;
+                    (outcome.units_80, outcome.units_95) = (None, None);
+                }
                 cases.push(Case {
                     draw,
                     policy: spec.to_string(),
@@ -265,9 +272,8 @@ fn row((policy, advisor): (&str, &str), cases: &[&Case], equal: &BTreeMap<usize,
     let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
     let regret = || values(&|case| case.outcome.makespan / case.bound);
     let beside = |case: &Case| equal.get(&case.draw).map_or(f64::NAN, |equal| case.outcome.makespan / equal);
-    let width = |interval: statistics::Interval| interval.upper - interval.lower;
-    let is_in =
-        |interval: statistics::Interval, value: f64| f64::from(interval.lower <= value && value <= interval.upper);
+    let width = |interval: Interval| interval.upper - interval.lower;
+    let is_in = |interval: Interval, value: f64| f64::from(interval.lower <= value && value <= interval.upper);
     Row {
         policy: policy.to_owned(),
         advisor: policy.parse::<Spec>().is_ok_and(|spec| spec.uses_forecasts()).then(|| advisor.to_owned()),

@@ -95,7 +95,7 @@ pub fn run(hosts: &[Host<'_>], known: &Work, real: &Work, policy: &mut dyn Polic
         is_done: vec![false; known.n_units()],
         n_left: known.n_units(),
         spent: (0.0, 0.0),
-        outcome: None,
+        plan: None,
         unit_levels: Vec::new(),
         open: vec![None; hosts.len()],
         moved: 0.0,
@@ -127,6 +127,10 @@ pub fn bound(hosts: &[Host<'_>], real: &Work) -> (f64, Vec<f64>) {
     (high, hosts.iter().map(|host| done(host, high)).collect())
 }
 
+fn confidence(probability: f64) -> Confidence {
+    Confidence::new(probability).expect("a constant between 0 and 1")
+}
+
 fn forecast(host: &Host<'_>, now: f64) -> Arc<crate::Curve> {
     host.advice.at(host.trace, host.from + now).clone()
 }
@@ -141,7 +145,7 @@ struct Run<'a> {
     n_left: usize,
     /// What finished units cost, and were expected to.
     spent: (f64, f64),
-    outcome: Option<(Plan, Plan)>,
+    plan: Option<Plan>,
     /// The probabilities with which units were forecast to take no longer than they did.
     unit_levels: Vec<f64>,
     /// The stretch that each worker is in.
@@ -154,11 +158,7 @@ struct Run<'a> {
 impl Run<'_> {
     fn go(mut self, policy: &mut dyn Policy, patience: f64) -> Outcome {
         let first = policy.decide(&self.state, Event::Begin);
-        let [plan_80, plan_95] = [0.80, 0.95].map(|confidence| {
-            let confidence = Confidence::new(confidence).expect("a constant between 0 and 1");
-            Plan::of(&self.state, &first, policy, confidence)
-        });
-        self.outcome = Some((plan_80, plan_95));
+        self.plan = Some(Plan::of(&self.state, &first, policy, confidence(0.80)));
         self.apply(first);
         let mut tick = TICK_SECONDS;
         while self.n_left > 0 {
@@ -277,7 +277,7 @@ impl Run<'_> {
         // Second runs that nobody needs any more end with the work.
         self.stretches.extend(self.open.into_iter().flatten().map(|stretch| Stretch { until: makespan, ..stretch }));
         let busy: f64 = self.stretches.iter().map(|stretch| stretch.until - stretch.from).sum();
-        let (plan_80, plan_95) = self.outcome.expect("a run that has ended began with a plan");
+        let plan = self.plan.expect("a run that has ended began with a plan");
         let held = |confidence: f64| {
             let outside = 0.5 * (1.0 - confidence);
             let n_held = self.unit_levels.iter().filter(|level| (outside..=1.0 - outside).contains(*level)).count();
@@ -287,9 +287,9 @@ impl Run<'_> {
             units_80: held(0.80),
             units_95: held(0.95),
             makespan,
-            forecast: plan_80.makespan,
-            interval_80: plan_80.interval,
-            interval_95: plan_95.interval,
+            forecast: plan.makespan,
+            interval_80: plan.interval,
+            interval_95: plan.within(confidence(0.95)),
             idle: 1.0 - busy / (makespan * self.hosts.len() as f64),
             n_chunks: self.stretches.len(),
             moved: self.moved / self.state.work.total(),

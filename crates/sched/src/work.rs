@@ -7,6 +7,7 @@ use std::ops::Range;
 pub struct Work {
     /// Before each unit, what all units before it cost; in the end, the whole.
     sums: Vec<f64>,
+    error: f64,
 }
 
 /// Why units are no work.
@@ -41,7 +42,19 @@ impl Work {
             sum += cost;
             sums.push(sum);
         }
-        if sums.len() == 1 { Err(WorkError::NoUnits) } else { Ok(Self { sums }) }
+        if sums.len() == 1 { Err(WorkError::NoUnits) } else { Ok(Self { sums, error: 0.0 }) }
+    }
+
+    /// The same, where each unit's real cost is off by a factor whose logarithm has this standard deviation.
+    #[must_use]
+    pub fn with_error(self, error: f64) -> Self {
+        Self { error, ..self }
+    }
+
+    /// The standard deviation of the logarithm of what so many units really cost together, beside what they are expected to.
+    #[must_use]
+    pub fn error(&self, n_units: usize) -> f64 {
+        self.error / (n_units.max(1) as f64).sqrt()
     }
 
     /// How many units there are.

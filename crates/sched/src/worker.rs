@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use statrs::distribution::{ContinuousCDF, Normal};
+
 use crate::curve::Curve;
 
-/// Of a standard normal distribution, the middles of ten parts of equal probability.
-const NORMAL_SCORES: [f64; 10] = [-1.645, -1.036, -0.674, -0.385, -0.126, 0.126, 0.385, 0.674, 1.036, 1.645];
+/// Parts of equal probability that a normal distribution is cut into: the outermost lie beyond an interval of 95 %.
+const N_PARTS: u32 = 80;
 
 /// What a worker can do, and what it takes to have it do something.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,8 +54,12 @@ impl Worker {
         if cost_spread == 0.0 {
             return self.curve.probability_within(cpu, seconds);
         }
-        let at = |score: f64| self.curve.probability_within(cpu * (cost_spread * score).exp(), seconds);
-        NORMAL_SCORES.iter().map(|score| at(*score)).sum::<f64>() / NORMAL_SCORES.len() as f64
+        let normal = Normal::standard();
+        let at = |part: u32| {
+            let score = normal.inverse_cdf((f64::from(part) + 0.5) / f64::from(N_PARTS));
+            self.curve.probability_within(cpu * (cost_spread * score).exp(), seconds)
+        };
+        (0..N_PARTS).map(at).sum::<f64>() / f64::from(N_PARTS)
     }
 
     /// The probability that these units take no longer than so many seconds.
@@ -78,6 +84,6 @@ mod tests {
         // 10 s of work are 5 s of processor time there, and 10 s.
         assert_eq!((worker.unit_within(10.0, 0.0, 9.9), worker.unit_within(10.0, 0.0, 10.1)), (0.0, 1.0));
         let within = [5.0, 8.0, 10.0, 12.0, 20.0].map(|seconds| worker.unit_within(10.0, 0.3, seconds));
-        assert_eq!(within, [0.0, 0.2, 0.5, 0.7, 1.0]);
+        assert_eq!(within, [0.0125, 0.225, 0.5, 0.725, 0.9875]);
     }
 }

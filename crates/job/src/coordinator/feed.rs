@@ -11,7 +11,7 @@ use crate::protocol::Unit;
 
 /// Units that a slot has at least, so that it does not wait for the next one.
 const N_AHEAD_MIN: usize = 2;
-/// And as many as it is expected to do in so much time.
+/// And as many as it is forecast to do in so much time.
 const AHEAD_SECONDS: f64 = 0.5;
 
 pub struct Feed {
@@ -67,6 +67,14 @@ impl Feed {
     pub fn take_back(&mut self, unit: usize) -> Option<Arc<Curve>> {
         let at = self.sent.iter().position(|(sent, _)| *sent == unit)?;
         self.sent.remove(at).map(|(_, curve)| curve)
+    }
+
+    /// Somebody else has done a unit that was sent.
+    pub fn drop(&mut self, unit: usize) {
+        if self.take_back(unit).is_some() {
+            // As in `send`.
+            let _ = self.orders.send(Order::Drop { unit });
+        }
     }
 
     pub fn take_all(&mut self) -> impl Iterator<Item = usize> + use<> {

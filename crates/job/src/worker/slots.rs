@@ -65,6 +65,7 @@ struct Now {
     unit: usize,
     since: Stopwatch,
     process: Option<u32>,
+    is_dropped: bool,
 }
 
 impl Slots {
@@ -161,6 +162,17 @@ impl Slots {
         Ok(Told::Output { is_all: offset + bytes.len() as u64 >= length, bytes: STANDARD.encode(bytes) })
     }
 
+    /// Forgets a unit, and kills it if it is at work.
+    pub fn drop_unit(&self, run: &str, unit: usize) {
+        for slot in &mut self.lock().slots {
+            slot.waiting.retain(|waiting| waiting.run != run || waiting.unit.unit != unit);
+            if let Some(now) = slot.working.as_mut().filter(|now| now.run == run && now.unit == unit) {
+                now.is_dropped = true;
+                now.process.into_iter().for_each(process::kill);
+            }
+        }
+    }
+
     /// Ends a run: what waits is forgotten, what works is killed, and its folder goes.
     pub fn stop(&self, run: &str) {
         let mut state = self.lock();
@@ -210,7 +222,7 @@ impl Slots {
             // Under the lock, so that whoever stops the run finds the process.
             let started = process::start(&path, &unit, &folder, bytes_max);
             let process = started.as_ref().ok().map(std::process::Child::id);
-            state.slots[at].working = Some(Now { run: run.clone(), unit: number, since, process });
+            state.slots[at].working = Some(Now { run: run.clone(), unit: number, since, process, is_dropped: false });
             drop(state);
             let (cpu_seconds, mut failure) = match started {
                 Ok(child) => process::wait(child, &folder, bytes_max),
@@ -228,10 +240,12 @@ impl Slots {
                 n_bytes = 0;
             }
             state = self.lock();
-            state.slots[at].working = None;
+            let is_dropped = state.slots[at].working.take().is_some_and(|now| now.is_dropped);
             state.used.cpu += cpu_seconds;
             state.used.busy += seconds;
-            if let Some(run) = state.runs.get_mut(&run) {
+            if is_dropped {
+                process::forget(&folder);
+            } else if let Some(run) = state.runs.get_mut(&run) {
                 run.n_bytes += n_bytes;
                 run.ended.push(Ended { unit: number, slot: at, seconds, cpu_seconds, n_bytes, failure });
             }

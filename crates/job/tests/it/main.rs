@@ -127,6 +127,19 @@ fn what_a_lost_worker_had_is_done_by_the_others() {
 }
 
 #[test]
+fn what_waits_behind_a_unit_that_does_not_end_is_done_elsewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let hired = [hire(&["do=/bin/echo"], Security::default()), hire(&["do=/bin/sleep"], Security::default())];
+    // Numbers from here on take the sleeper for ever.
+    let command = "name = \"do\"\nargs = [\"9{unit}\"]";
+    let runner = runner(folder.path(), 12, command, &[&hired[0], &hired[1]]);
+    let (finished, told) = done(&runner);
+    assert_eq!(told, (0..12).map(|unit| format!("9{unit}\n")).collect::<String>());
+    assert_eq!((finished.parts[0].n_units, finished.parts[1].n_units), (12, 0));
+    assert!(finished.n_twins >= 2, "it was sent two at least: {}", finished.n_twins);
+}
+
+#[test]
 fn two_runs_on_the_same_workers_do_not_meet() {
     let folder = tempfile::tempdir().unwrap();
     let hired = [0; 2].map(|_| hire(&["echo=/bin/echo"], Security::default()));

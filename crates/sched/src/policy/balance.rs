@@ -2,8 +2,10 @@
 
 use crate::worker::Worker;
 
-/// Halvings of the time: to a part in 2^50 of it.
-const N_HALVINGS: usize = 50;
+/// How near to the wanted work the time of a balance comes, as a part of it.
+const PRECISION: f64 = 1e-12;
+/// Each second step halves the time: to a part in 2^50 of it.
+const N_STEPS_MAX: usize = 100;
 
 /// Shares by which all end at one time.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +19,7 @@ pub struct Balance {
 /// Balances `cost` seconds of work: with probability `p` each, workers end no later than the time that comes out.
 ///
 /// `free_at` is when each worker can begin, in seconds from now; infinite for one that is not to be had. What a worker does by some time grows
-/// with the time, so the time is found by halving. Workers that do not pay are left out by that: their start alone takes longer.
+/// with the time, which is found by that. Workers that do not pay are left out by that: their start alone takes longer.
 ///
 /// # Panics
 /// When no worker is to be had.
@@ -29,16 +31,36 @@ pub fn balance(workers: &[Worker], free_at: &[f64], cost: f64, mean_cost: f64, p
         if left > 0.0 { workers[worker].work_by(left, p, mean_cost) } else { 0.0 }
     };
     let all = |seconds: f64| (0..workers.len()).map(|worker| done(worker, seconds)).sum::<f64>();
-    let mut high = 1.0;
-    while all(high) < cost {
+    let seconds = time_of(cost, 1.0, PRECISION, all);
+    Balance { seconds, shares: (0..workers.len()).map(|worker| done(worker, seconds)).collect() }
+}
+
+/// The time in seconds at which so much work is done, or at most `precision` of it more; `done` never falls as time goes by, and exceeds any work in
+/// the end. The search begins `near` a time.
+///
+/// Work comes along straight lines for the most part, so that every other step follows the line between the two times that are left.
+pub fn time_of(work: f64, near: f64, precision: f64, done: impl Fn(f64) -> f64) -> f64 {
+    let (mut low, mut below) = (0.0, -work);
+    let (mut high, mut above) = (near, done(near) - work);
+    while above < 0.0 {
+        (low, below) = (high, above);
         high *= 2.0;
+        above = done(high) - work;
     }
-    let mut low = 0.0;
-    for _ in 0..N_HALVINGS {
-        let middle = 0.5 * (low + high);
-        if all(middle) < cost { low = middle } else { high = middle }
+    for step in 0..N_STEPS_MAX {
+        let share = if step % 2 == 0 { below / (below - above) } else { 0.5 };
+        let at = low + share * (high - low);
+        let found = done(at) - work;
+        if found < 0.0 {
+            (low, below) = (at, found)
+        } else {
+            (high, above) = (at, found)
+        }
+        if above <= precision * work {
+            break;
+        }
     }
-    Balance { seconds: high, shares: (0..workers.len()).map(|worker| done(worker, high)).collect() }
+    high
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! All workers are forecast to end at one time, as AppLeS agents plan; a last part may be left to whoever is idle.
 
+use super::self_scheduled::n_halving_chunks;
 use super::upfront::{deal_until, leftover, serve};
 use super::{Action, Event, Policy, State, balance};
 
@@ -20,6 +21,10 @@ impl Predicted {
 impl Policy for Predicted {
     fn adapts(&self) -> bool {
         self.tail > 0.0
+    }
+
+    fn n_chunks(&self, n_units: f64, n_workers: f64) -> f64 {
+        1.0 + n_halving_chunks(self.tail * n_units / n_workers, 1.0 / TAIL_PART)
     }
 
     fn decide(&mut self, state: &State, event: Event) -> Vec<Action> {

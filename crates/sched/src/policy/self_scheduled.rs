@@ -28,13 +28,32 @@ impl SelfScheduled {
     }
 }
 
+/// How many chunks of ever so many parts of what is left a worker gets of its `each` units, until they are units.
+pub fn n_halving_chunks(each: f64, factor: f64) -> f64 {
+    1.0 + (each / factor).max(1.0).ln() / (factor / (factor - 1.0)).ln()
+}
+
 impl Policy for SelfScheduled {
     fn adapts(&self) -> bool {
         true
     }
 
-    fn n_units_each(&self) -> Option<usize> {
-        if let Chunks::Of(n_units) = self.chunks { Some(n_units) } else { None }
+    fn n_chunks(&self, n_units: f64, n_workers: f64) -> f64 {
+        let each = n_units / n_workers;
+        match self.chunks {
+            Chunks::Of(n_units) => each / n_units as f64,
+            // What is left shrinks by one part in so many with each chunk.
+            Chunks::Guided(least) => 1.0 + (each / least as f64).max(1.0).ln(),
+            // And here with each round.
+            Chunks::Factoring { factor, .. } => n_halving_chunks(each, factor),
+        }
+    }
+
+    fn n_units_last(&self) -> usize {
+        match self.chunks {
+            Chunks::Of(n_units) | Chunks::Guided(n_units) => n_units,
+            Chunks::Factoring { .. } => 1,
+        }
     }
 
     fn decide(&mut self, state: &State, event: Event) -> Vec<Action> {

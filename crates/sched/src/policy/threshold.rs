@@ -2,6 +2,7 @@
 
 use super::upfront::serve;
 use super::{Action, Event, Policy, State};
+use crate::worker::Worker;
 
 /// Seconds of processor time by which it is judged what a worker gives at present.
 const LOOK_SECONDS: f64 = 1.0;
@@ -21,8 +22,12 @@ impl Policy for Threshold {
         true
     }
 
-    fn n_units_each(&self) -> Option<usize> {
-        Some(1)
+    fn n_chunks(&self, n_units: f64, n_workers: f64) -> f64 {
+        n_units / n_workers
+    }
+
+    fn part_used(&self, worker: &Worker) -> f64 {
+        worker.curve.probability_within(LOOK_SECONDS, LOOK_SECONDS / self.least)
     }
 
     fn decide(&mut self, state: &State, event: Event) -> Vec<Action> {
