@@ -1,12 +1,19 @@
 //! What a series does at each phase of its periods, above and below its level.
 
-use super::{N_SEASON, Periods};
+use super::Periods;
+use super::search::{FoundSeason, N_FOUND, Search};
+
+/// Regressors of the seasons that are given.
+const N_GIVEN: usize = 5;
+
+/// Regressors of all seasons; those that were found come last.
+pub(super) const N_SEASON: usize = N_GIVEN + N_FOUND;
 
 /// Cells of the smooth profile of the shortest period: the hours of a day.
-const N_CELLS: usize = 24;
+pub(super) const N_CELLS: usize = 24;
 
 /// Slots of the sharp profile at most: the minutes of a day.
-const N_SLOTS_MAX: usize = 1440;
+pub(super) const N_SLOTS_MAX: usize = 1440;
 
 /// Periods over which the profile of the shortest one is remembered, and that of the longer one.
 const MEMORY_SHORT: f64 = 10.0;
@@ -24,6 +31,8 @@ pub(super) struct Season {
     long: Profile,
     /// The last steps, each at its number modulo their count.
     past: Vec<Step>,
+    /// Finds more of them, unless it is not to.
+    search: Option<Search>,
 }
 
 /// A sample, NaN for a gap, and the means over the last shortest and longest period.
@@ -36,7 +45,7 @@ pub(super) struct Step {
 
 /// Means by phase.
 #[derive(Clone, Debug, PartialEq)]
-struct Profile {
+pub(super) struct Profile {
     /// In steps; 0 for a profile that is not there.
     period: f64,
     /// Mean, and how many deviations it counts for.
@@ -56,12 +65,29 @@ impl Season {
             smooth: Profile::new(short, N_CELLS.min(n_slots), MEMORY_SHORT),
             long: Profile::new(long, n_long.min(long as usize), MEMORY_LONG),
             past: vec![Step { sample: f64::NAN, short: f64::NAN, long: f64::NAN }; n_past],
+            search: Some(Search::new(periods)),
             periods,
         }
     }
 
-    /// Takes step `clock`. `typical` is the mean absolute deviation from the mean over the shortest period.
-    pub(super) fn learn(&mut self, clock: u64, step: Step, typical: f64) {
+    /// Whether there is one that need not be found.
+    pub(super) fn is_given(&self) -> bool {
+        self.periods != Periods::NONE
+    }
+
+    /// Looks for no more seasons.
+    pub(super) fn search_none(&mut self) {
+        self.search = None;
+    }
+
+    /// The seasons that were found.
+    pub(super) fn found(&self) -> Vec<FoundSeason> {
+        self.search.as_ref().map(Search::found).unwrap_or_default()
+    }
+
+    /// Takes step `clock`, and says which regressors mean something else from here on. `typical` is the mean absolute deviation from the
+    /// mean over the shortest period.
+    pub(super) fn learn(&mut self, clock: u64, step: Step, typical: f64) -> impl Iterator<Item = usize> + use<> {
         let place = (clock % self.past.len() as u64) as usize;
         self.past[place] = step;
         let Step { sample, short, long } = step;
@@ -71,16 +97,27 @@ impl Season {
             self.smooth.learn(clock, sample - short, clip);
             self.long.learn(clock, sample - long, clip);
         }
+        let changed = self.search.as_mut().map_or([false; N_FOUND], |search| search.learn(sample, typical));
+        (N_GIVEN..).zip(changed).filter(|(_, has_changed)| *has_changed).map(|(idx, _)| idx)
     }
 
     /// What the step `lead` steps after `clock` - 1 has by each profile and at the same phase before: for the shortest period as deviations from the mean over
     /// one, for the longer one from the mean over that.
     pub(super) fn features(&self, clock: u64, lead: usize) -> [f64; N_SEASON] {
+        let mut features = [0.0; N_SEASON];
+        let step = clock + lead as u64 - 1;
+        features[..N_GIVEN].copy_from_slice(&self.given(clock, lead, step));
+        if let Some(search) = &self.search {
+            features[N_GIVEN..].copy_from_slice(&search.features(step));
+        }
+        features
+    }
+
+    fn given(&self, clock: u64, lead: usize, step: u64) -> [f64; N_GIVEN] {
         let [short, long] = self.periods.0;
         if short == 0.0 {
-            return [0.0; N_SEASON];
+            return [0.0; N_GIVEN];
         }
-        let step = clock + lead as u64 - 1;
         let (sharp, smooth) = (self.sharp.at(step), self.smooth.between(step));
         let yesterday = self.before(clock, lead, short).map_or(sharp, |step| step.sample - step.short);
         if long == 0.0 {
@@ -116,7 +153,7 @@ impl Season {
 }
 
 impl Profile {
-    fn new(period: f64, n_cells: usize, memory: f64) -> Self {
+    pub(super) fn new(period: f64, n_cells: usize, memory: f64) -> Self {
         let memory = memory * (period / n_cells.max(1) as f64).max(1.0);
         Self { period, cells: vec![(0.0, 0.0); n_cells], memory }
     }
@@ -126,7 +163,7 @@ impl Profile {
         (step as f64 / self.period).fract() * self.cells.len() as f64
     }
 
-    fn learn(&mut self, step: u64, deviation: f64, clip: f64) {
+    pub(super) fn learn(&mut self, step: u64, deviation: f64, clip: f64) {
         if self.cells.is_empty() {
             return;
         }
@@ -135,6 +172,15 @@ impl Profile {
         let (mean, n) = &mut self.cells[idx];
         *n = (*n + 1.0).min(self.memory);
         *mean += if *n > 1.0 { (deviation - *mean).clamp(-clip, clip) / *n } else { deviation };
+    }
+
+    pub(super) fn n_cells(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// By the steps of a cell, or where those are several, between the middles of cells.
+    pub(super) fn value(&self, step: u64) -> f64 {
+        if self.cells.len() as f64 >= self.period.round() { self.at(step) } else { self.between(step) }
     }
 
     fn at(&self, step: u64) -> f64 {

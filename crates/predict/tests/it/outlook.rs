@@ -68,6 +68,68 @@ fn a_random_walk_stays_where_it_is() {
     assert!(away < 0.3 * 8.0_f64.sqrt(), "{away}");
 }
 
+/// An outlook of `n` samples with noise, of which a day is given.
+fn after(n: usize, seed: u64, sample: impl Fn(usize) -> f64) -> Outlook {
+    let (mut outlook, mut noise) = (daily(DAY), Noise(seed));
+    (0..n).for_each(|t| outlook.step(sample(t) + noise.next()));
+    outlook
+}
+
+#[track_caller]
+fn check_found(outlook: &Outlook, periods: &[f64]) {
+    let found: Vec<f64> = outlook.found().iter().map(|season| season.period).collect();
+    assert_eq!(found.len(), periods.len(), "{:?}", outlook.found());
+    // A bin of the periodogram of some thousand samples, of periods up to a day.
+    assert!(found.iter().zip(periods).all(|(found, period)| (found - period).abs() < 0.1), "{:?}", outlook.found());
+}
+
+#[test]
+fn seasons_that_nobody_named_are_found_the_clearer_first() {
+    let wave = |t: usize, period: f64| (std::f64::consts::TAU * t as f64 / period).sin();
+    let both = after(4000, 11, |t| 10.0 + 4.0 * wave(t, 19.3) + 2.0 * wave(t, 12.0));
+    check_found(&both, &[19.3, 12.0]);
+    // Of 8 + 2 + 1.
+    let shares: Vec<f64> = both.found().iter().map(|season| season.share).collect();
+    assert!((shares[0] - 0.73).abs() < 0.05 && (shares[1] - 0.18).abs() < 0.05, "{shares:?}");
+    check_found(&after(4000, 12, |t| if t % 31 == 3 { 12.0 } else { 0.0 }), &[31.0]);
+    let mut none_given = Outlook::new(Periods::NONE, DAY);
+    let mut noise = Noise(13);
+    (0..2048).for_each(|t| none_given.step(10.0 + 3.0 * wave(t, 48.0) + noise.next()));
+    check_found(&none_given, &[48.0]);
+    let ahead = none_given.quantile(36, 0.5).unwrap();
+    let came = 10.0 + 3.0 * wave(2048 + 35, 48.0);
+    assert!((ahead - came).abs() < 1.0, "{ahead} is not {came}");
+}
+
+#[test]
+fn a_season_that_is_gone_is_forgotten() {
+    let outlook = |n| after(n, 14, |t| if t < 1024 { 6.0 * f64::from(u8::from(t % 11 < 4)) } else { 0.0 });
+    check_found(&outlook(1024), &[11.0]);
+    check_found(&outlook(8192), &[]);
+}
+
+#[test]
+fn what_has_no_season_is_forecast_as_without_looking_for_one() {
+    let walk = |phi: f64, seed: u64| {
+        let (mut noise, mut at) = (Noise(seed), 0.0);
+        let next = move || {
+            at = phi * at + noise.next();
+            at
+        };
+        std::iter::repeat_with(next).take(4200).collect::<Vec<f64>>()
+    };
+    let shaped: Vec<f64> = walk(0.8, 5).iter().zip(0..).map(|(noise, t)| 3.0 * shape(t) + noise).collect();
+    for samples in [walk(0.0, 1), walk(0.95, 2), walk(1.0, 3), shaped] {
+        let (mut looking, mut given) = (daily(DAY), daily(DAY).only_given());
+        for sample in samples {
+            looking.step(sample);
+            given.step(sample);
+        }
+        check_found(&looking, &[]);
+        assert_eq!(looking.quantiles(DAY, 0.9), given.quantiles(DAY, 0.9));
+    }
+}
+
 #[test]
 fn intervals_hold_as_many_samples_as_they_say() {
     let (mut outlook, mut noise) = (Outlook::new(Periods::NONE, 64), Noise(3));
