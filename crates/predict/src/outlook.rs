@@ -21,6 +21,7 @@
 //!
 //! A step takes the same time and memory however long the series is.
 
+mod calendar;
 mod level;
 mod paths;
 mod periods;
@@ -28,8 +29,10 @@ mod rung;
 mod search;
 mod season;
 
+use std::time::Duration;
+
 use statistics::Interval;
-use units::Confidence;
+use units::{Confidence, Timestamp};
 
 use crate::intervals::Shares;
 use level::Level;
@@ -37,6 +40,7 @@ use paths::{Errors, Shocks};
 use rung::{N_CANDIDATES, NORMAL_DEVIATION, OF_LAST, Persistence, Rung, Said};
 use season::{N_SEASON, Season, Step};
 
+pub use calendar::Calendar;
 pub use paths::Paths;
 pub use periods::{Periods, PeriodsError};
 pub use search::FoundSeason;
@@ -146,6 +150,18 @@ impl Outlook {
     #[must_use]
     pub fn only_given(mut self) -> Self {
         self.season.search_none();
+        self
+    }
+
+    /// The same whose days and weeks are those of a calendar: a period of a day follows local time, that of a week as well, and holidays
+    /// are Sundays in it. The first sample begins at `start`, and each lasts for `step`.
+    ///
+    /// # Panics
+    /// When it has samples already.
+    #[must_use]
+    pub fn in_days_of(mut self, calendar: &Calendar, start: Timestamp, step: Duration) -> Self {
+        assert_eq!(self.clock, 0, "the calendar is known before the first sample");
+        self.season.follow(calendar.days(start, step));
         self
     }
 

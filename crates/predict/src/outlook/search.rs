@@ -136,7 +136,7 @@ impl Search {
 
     /// What each of them adds at `step`.
     pub(super) fn features(&self, step: u64) -> [f64; N_FOUND] {
-        std::array::from_fn(|idx| self.found[idx].as_ref().map_or(0.0, |found| found.shape.profile.value(step)))
+        std::array::from_fn(|idx| self.found[idx].as_ref().map_or(0.0, |found| found.shape.profile.value(step as f64)))
     }
 
     /// The one that explains most comes first.
@@ -203,7 +203,7 @@ fn seasons(samples: &[f64], given: Periods, before: &[f64]) -> Vec<(FoundSeason,
         let Some(best) = nearly.min_by(|one, other| one.period.total_cmp(&other.period)) else { break };
         let best = refined(&rest, best);
         let shape = learned(&rest, best);
-        rest.iter_mut().zip(0..).for_each(|(sample, step)| *sample -= shape.profile.value(step));
+        rest.iter_mut().enumerate().for_each(|(step, sample)| *sample -= shape.profile.value(step as f64));
         match named.iter().position(|period| is_same(*period, best.period, n)) {
             Some(idx) => drop(named.remove(idx)),
             None => {
@@ -374,10 +374,10 @@ impl Shape {
             return None;
         }
         let step = start + middle as u64;
-        let (deviation, expected) = (samples[middle] - self.sum / self.n, self.profile.value(step));
+        let (deviation, expected) = (samples[middle] - self.sum / self.n, self.profile.value(step as f64));
         // Sums of very large samples may have overflowed.
         deviation.is_finite().then(|| {
-            self.profile.learn(step, deviation, clip);
+            self.profile.learn(step as f64, deviation, clip);
             (step, deviation, expected)
         })
     }

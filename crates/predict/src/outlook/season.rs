@@ -1,6 +1,7 @@
 //! What a series does at each phase of its periods, above and below its level.
 
 use super::Periods;
+use super::calendar::Days;
 use super::search::{FoundSeason, N_FOUND, Search};
 
 /// Regressors of the seasons that are given.
@@ -26,6 +27,7 @@ const CLIP: f64 = 8.0;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Season {
     periods: Periods,
+    days: Days,
     sharp: Profile,
     smooth: Profile,
     long: Profile,
@@ -66,8 +68,15 @@ impl Season {
             long: Profile::new(long, n_long.min(long as usize), MEMORY_LONG),
             past: vec![Step { sample: f64::NAN, short: f64::NAN, long: f64::NAN }; n_past],
             search: Some(Search::new(periods)),
+            days: Days::none(),
             periods,
         }
+    }
+
+    /// Days and weeks begin as these say. To be called before the first step.
+    pub(super) fn follow(&mut self, days: Days) {
+        self.past.extend(std::iter::repeat_n(self.past[0], days.change_max()));
+        self.days = days;
     }
 
     /// Whether there is one that need not be found.
@@ -93,9 +102,10 @@ impl Season {
         let Step { sample, short, long } = step;
         if !sample.is_nan() {
             let clip = CLIP * typical;
-            self.sharp.learn(clock, sample - short, clip);
-            self.smooth.learn(clock, sample - short, clip);
-            self.long.learn(clock, sample - long, clip);
+            let [of_short, of_long] = self.periods.0.map(|period| self.days.place(clock, period));
+            self.sharp.learn(of_short, sample - short, clip);
+            self.smooth.learn(of_short, sample - short, clip);
+            self.long.learn(of_long, sample - long, clip);
         }
         let changed = self.search.as_mut().map_or([false; N_FOUND], |search| search.learn(sample, typical));
         (N_GIVEN..).zip(changed).filter(|(_, has_changed)| *has_changed).map(|(idx, _)| idx)
@@ -118,12 +128,13 @@ impl Season {
         if short == 0.0 {
             return [0.0; N_GIVEN];
         }
-        let (sharp, smooth) = (self.sharp.at(step), self.smooth.between(step));
+        let [of_short, of_long] = self.periods.0.map(|period| self.days.place(step, period));
+        let (sharp, smooth) = (self.sharp.at(of_short), self.smooth.between(of_short));
         let yesterday = self.before(clock, lead, short).map_or(sharp, |step| step.sample - step.short);
         if long == 0.0 {
             return [sharp, smooth, yesterday, 0.0, 0.0];
         }
-        let of_long = if clock as f64 > long { self.long.between(step) } else { smooth };
+        let of_long = if clock as f64 > long { self.long.between(of_long) } else { smooth };
         [
             sharp,
             smooth,
@@ -142,10 +153,9 @@ impl Season {
     /// The step the least number of whole periods before the step `lead` steps after `clock` - 1; `None` for a gap
     /// and before the first sample.
     fn before(&self, clock: u64, lead: usize, period: f64) -> Option<Step> {
-        let back = (period * (lead as f64 / period).ceil()).round() as u64;
-        let step = (clock + lead as u64 - 1).checked_sub(back)?;
-        // With periods that are no whole numbers of steps rounding may reach a step beyond either end.
-        if step >= clock || clock - step > self.past.len() as u64 {
+        let step = self.days.before(clock + lead as u64 - 1, lead as u64, period)?;
+        // With periods that are no whole numbers of steps rounding may reach a step too far back.
+        if clock - step > self.past.len() as u64 {
             return None;
         }
         Some(self.past[(step % self.past.len() as u64) as usize]).filter(|step| !step.sample.is_nan())
@@ -158,17 +168,17 @@ impl Profile {
         Self { period, cells: vec![(0.0, 0.0); n_cells], memory }
     }
 
-    /// The phase of `step`, in cells.
-    fn place(&self, step: u64) -> f64 {
-        (step as f64 / self.period).fract() * self.cells.len() as f64
+    /// The phase of what is at `place` in time, in steps, in cells.
+    fn phase(&self, place: f64) -> f64 {
+        (place / self.period).rem_euclid(1.0) * self.cells.len() as f64
     }
 
-    pub(super) fn learn(&mut self, step: u64, deviation: f64, clip: f64) {
+    pub(super) fn learn(&mut self, place: f64, deviation: f64, clip: f64) {
         if self.cells.is_empty() {
             return;
         }
         // A phase a rounding error before a cell belongs to it.
-        let idx = (self.place(step) + 1e-6) as usize % self.cells.len();
+        let idx = (self.phase(place) + 1e-6) as usize % self.cells.len();
         let (mean, n) = &mut self.cells[idx];
         *n = (*n + 1.0).min(self.memory);
         *mean += if *n > 1.0 { (deviation - *mean).clamp(-clip, clip) / *n } else { deviation };
@@ -179,23 +189,23 @@ impl Profile {
     }
 
     /// By the steps of a cell, or where those are several, between the middles of cells.
-    pub(super) fn value(&self, step: u64) -> f64 {
-        if self.cells.len() as f64 >= self.period.round() { self.at(step) } else { self.between(step) }
+    pub(super) fn value(&self, place: f64) -> f64 {
+        if self.cells.len() as f64 >= self.period.round() { self.at(place) } else { self.between(place) }
     }
 
-    fn at(&self, step: u64) -> f64 {
-        self.cells[(self.place(step) + 1e-6) as usize % self.cells.len()].0
+    fn at(&self, place: f64) -> f64 {
+        self.cells[(self.phase(place) + 1e-6) as usize % self.cells.len()].0
     }
 
     /// Along straight lines between the middles of cells.
-    fn between(&self, step: u64) -> f64 {
+    fn between(&self, place: f64) -> f64 {
         let n = self.cells.len();
         if n == 0 {
             return 0.0;
         }
         // The middle of the steps of a cell is half a step before the middle of the cell.
-        let place = self.place(step) + n as f64 - 0.5 + 0.5 * n as f64 / self.period;
-        let (from, share) = (place as usize, place.fract());
+        let phase = self.phase(place) + n as f64 - 0.5 + 0.5 * n as f64 / self.period;
+        let (from, share) = (phase as usize, phase.fract());
         let (from, to) = (self.cells[from % n].0, self.cells[(from + 1) % n].0);
         from + share * (to - from)
     }
