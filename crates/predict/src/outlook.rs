@@ -16,29 +16,37 @@
 //! as a random walk's that errs at the next shorter lead as was seen. A path is one draw of all leads: errors at
 //! neighbouring leads go together as those of past forecasts of the same origin did (a Gaussian copula, Markov along the leads).
 //!
+//! Beside the seasons that are given, up to two more are looked for in the last samples, again when twice as many are known and then every 2,048
+//! steps. A season that is found has a regressor of its own: its weight is learned like that of all others.
+//!
 //! A step takes the same time and memory however long the series is.
 
+mod calendar;
 mod level;
 mod paths;
 mod periods;
 mod rung;
+mod search;
 mod season;
 
+use std::time::Duration;
+
 use statistics::Interval;
-use units::Confidence;
+use units::{Confidence, Timestamp};
 
 use crate::intervals::Shares;
 use level::Level;
 use paths::{Errors, Shocks};
 use rung::{N_CANDIDATES, NORMAL_DEVIATION, OF_LAST, Persistence, Rung, Said};
-use season::{Season, Step};
+use season::{N_SEASON, Season, Step};
 
+pub use calendar::Calendar;
 pub use paths::Paths;
 pub use periods::{Periods, PeriodsError};
+pub use search::FoundSeason;
 
-/// Regressors that follow the level, and those of the season.
+/// Regressors that follow the level, and all of them.
 const N_LEVELS: usize = 5;
-const N_SEASON: usize = 5;
 const N_FEATURES: usize = N_LEVELS + N_SEASON;
 
 /// Steps between two fits of all regressions, once the series is older.
@@ -80,11 +88,19 @@ pub struct Outlook {
     level: Level,
     season: Season,
     rungs: Vec<Rung>,
-    /// The watched lead that is nearest to the shortest period, whose season is taken out of the level.
-    seasonal: Option<usize>,
+    /// The shortest season that is given, or else the first that was found.
+    seasonal: Option<Seasonal>,
     /// In steps: memory is counted in it.
     period: f64,
     range: (f64, f64),
+}
+
+/// A season that is taken out of the level.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Seasonal {
+    period: f64,
+    /// The index of the watched lead that is nearest to it.
+    idx: usize,
 }
 
 /// Where a lead lies between watched ones.
@@ -108,13 +124,11 @@ impl Outlook {
         assert!((1..=N_LEADS_MAX).contains(&n_leads), "no forecast of {n_leads} steps");
         let rungs: Vec<Rung> = ladder(n_leads).into_iter().map(Rung::new).collect();
         let period = periods.memory();
-        let away = |idx: &usize| (rungs[*idx].lead as f64 / period).ln().abs();
-        let nearest = (0..rungs.len()).min_by(|one, other| away(one).total_cmp(&away(other)));
         Self {
             clock: 0,
             level: Level::new(periods),
             season: Season::new(periods),
-            seasonal: nearest.filter(|_| periods != Periods::NONE),
+            seasonal: (periods != Periods::NONE).then(|| seasonal(&rungs, period)),
             rungs,
             period,
             range: (f64::NEG_INFINITY, f64::INFINITY),
@@ -132,6 +146,25 @@ impl Outlook {
         self
     }
 
+    /// The same that looks for no seasons beside those that it was given.
+    #[must_use]
+    pub fn only_given(mut self) -> Self {
+        self.season.search_none();
+        self
+    }
+
+    /// The same whose days and weeks are those of a calendar: a period of a day follows local time, that of a week as well, and holidays
+    /// are Sundays in it. The first sample begins at `start`, and each lasts for `step`.
+    ///
+    /// # Panics
+    /// When it has samples already.
+    #[must_use]
+    pub fn in_days_of(mut self, calendar: &Calendar, start: Timestamp, step: Duration) -> Self {
+        assert_eq!(self.clock, 0, "the calendar is known before the first sample");
+        self.season.follow(calendar.days(start, step));
+        self
+    }
+
     /// Takes the next sample. One that is not finite is a gap.
     pub fn step(&mut self, sample: f64) {
         let sample = if sample.is_finite() { sample } else { f64::NAN };
@@ -141,8 +174,9 @@ impl Outlook {
         let expected = self.seasonal_now();
         self.level.step(sample, expected);
         let step = Step { sample, short: self.level.mean(), long: self.level.long_mean() };
-        self.season.learn(self.clock, step, self.level.typical());
+        let changed = self.season.learn(self.clock, step, self.level.typical());
         self.clock += 1;
+        self.forget(changed);
         if self.clock < AGE_YOUNG || self.clock.is_multiple_of(FIT_EVERY) {
             self.fit();
         }
@@ -162,11 +196,17 @@ impl Outlook {
         self.rungs.iter().rev().find(|rung| rung.n() > 0.0).map_or(0, |rung| rung.lead)
     }
 
+    /// The seasons that were found beside those that were given, the one that explains most first.
+    #[must_use]
+    pub fn found(&self) -> Vec<FoundSeason> {
+        self.season.found()
+    }
+
     /// How much the season counts in the forecast of one whole period ahead: the sum of the coefficients of its regressors, cut to
     /// 0 to 1. `None` without a period, and until such a forecast has been compared with what came.
     #[must_use]
     pub fn season_weight(&self) -> Option<f64> {
-        let rung = &self.rungs[self.seasonal?];
+        let rung = &self.rungs[self.seasonal?.idx];
         (rung.n() > 0.0).then(|| rung.lasting[N_LEVELS..].iter().sum::<f64>().clamp(0.0, 1.0))
     }
 
@@ -263,11 +303,23 @@ impl Outlook {
     /// What the step that comes is expected to deviate from the level by because of its phase.
     fn seasonal_now(&self) -> f64 {
         match self.seasonal {
-            Some(idx) if self.clock as f64 >= N_PERIODS_MIN * self.period => {
+            Some(Seasonal { period, idx }) if self.clock as f64 >= N_PERIODS_MIN * period => {
                 let features = self.season.features(self.clock, 1);
                 dot(&features, &self.rungs[idx].lasting[N_LEVELS..])
             }
             _ => 0.0,
+        }
+    }
+
+    /// Begins anew with regressors of seasons that were found, or are gone.
+    fn forget(&mut self, regressors: impl Iterator<Item = usize>) {
+        let mut has_changed = false;
+        for regressor in regressors {
+            has_changed = true;
+            self.rungs.iter_mut().for_each(|rung| rung.forget(N_LEVELS + regressor));
+        }
+        if has_changed && !self.season.is_given() {
+            self.seasonal = self.found().first().map(|season| seasonal(&self.rungs, season.period));
         }
     }
 
@@ -277,7 +329,7 @@ impl Outlook {
         let mut of_last = 1.0;
         for rung in &mut self.rungs {
             // After a whole period the last sample seems good again, only because it has the same phase.
-            let is_within_half = self.seasonal.is_none() || 2.0 * (rung.lead as f64) < self.period;
+            let is_within_half = self.seasonal.is_none_or(|season| 2.0 * (rung.lead as f64) < season.period);
             rung.fit(shorter.as_ref(), deviation, if is_within_half { 1.0 } else { of_last });
             if is_within_half {
                 of_last = rung.weights[OF_LAST];
@@ -361,6 +413,13 @@ impl Outlook {
         let share = if way > 0 { (lead - self.rungs[below].lead) as f64 / way as f64 } else { 0.0 };
         Place { below, above, share }
     }
+}
+
+/// With the watched lead that is nearest.
+fn seasonal(rungs: &[Rung], period: f64) -> Seasonal {
+    let away = |idx: &usize| (rungs[*idx].lead as f64 / period).ln().abs();
+    let idx = (0..rungs.len()).min_by(|one, other| away(one).total_cmp(&away(other)));
+    Seasonal { period, idx: idx.expect("a ladder has leads") }
 }
 
 /// 1, 2, 3, 4, 6, 8, 12, … up to the first at or beyond `n_leads`.

@@ -37,7 +37,7 @@ impl Periods {
     pub const NONE: Self = Self([0.0; 2]);
 
     /// The shortest and longest period that can be told.
-    const RANGE: std::ops::RangeInclusive<f64> = 4.0..=1e6;
+    pub(super) const RANGE: std::ops::RangeInclusive<f64> = 4.0..=1e6;
 
     /// Seasons of these lengths, in steps, ascending; they need not be whole numbers.
     ///

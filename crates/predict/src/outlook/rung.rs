@@ -181,6 +181,18 @@ impl Rung {
         Some((origin, scaled))
     }
 
+    /// Begins anew with a regressor that means something else from here on.
+    pub(super) fn forget(&mut self, feature: usize) {
+        for idx in 0..N_FEATURES {
+            self.products[idx][feature] = 0.0;
+            self.products[feature][idx] = 0.0;
+        }
+        for row in [&mut self.targets, &mut self.lasting, &mut self.plain] {
+            row[feature] = 0.0;
+        }
+        self.said.iter_mut().for_each(|said| said.features[feature] = 0.0);
+    }
+
     fn n_under_way(&self) -> f64 {
         (self.said.len() - 1) as f64
     }

@@ -1,12 +1,20 @@
 //! What a series does at each phase of its periods, above and below its level.
 
-use super::{N_SEASON, Periods};
+use super::Periods;
+use super::calendar::Days;
+use super::search::{FoundSeason, N_FOUND, Search};
+
+/// Regressors of the seasons that are given.
+const N_GIVEN: usize = 5;
+
+/// Regressors of all seasons; those that were found come last.
+pub(super) const N_SEASON: usize = N_GIVEN + N_FOUND;
 
 /// Cells of the smooth profile of the shortest period: the hours of a day.
-const N_CELLS: usize = 24;
+pub(super) const N_CELLS: usize = 24;
 
 /// Slots of the sharp profile at most: the minutes of a day.
-const N_SLOTS_MAX: usize = 1440;
+pub(super) const N_SLOTS_MAX: usize = 1440;
 
 /// Periods over which the profile of the shortest one is remembered, and that of the longer one.
 const MEMORY_SHORT: f64 = 10.0;
@@ -19,11 +27,14 @@ const CLIP: f64 = 8.0;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Season {
     periods: Periods,
+    days: Days,
     sharp: Profile,
     smooth: Profile,
     long: Profile,
     /// The last steps, each at its number modulo their count.
     past: Vec<Step>,
+    /// Finds more of them, unless it is not to.
+    search: Option<Search>,
 }
 
 /// A sample, NaN for a gap, and the means over the last shortest and longest period.
@@ -36,7 +47,7 @@ pub(super) struct Step {
 
 /// Means by phase.
 #[derive(Clone, Debug, PartialEq)]
-struct Profile {
+pub(super) struct Profile {
     /// In steps; 0 for a profile that is not there.
     period: f64,
     /// Mean, and how many deviations it counts for.
@@ -56,37 +67,74 @@ impl Season {
             smooth: Profile::new(short, N_CELLS.min(n_slots), MEMORY_SHORT),
             long: Profile::new(long, n_long.min(long as usize), MEMORY_LONG),
             past: vec![Step { sample: f64::NAN, short: f64::NAN, long: f64::NAN }; n_past],
+            search: Some(Search::new(periods)),
+            days: Days::none(),
             periods,
         }
     }
 
-    /// Takes step `clock`. `typical` is the mean absolute deviation from the mean over the shortest period.
-    pub(super) fn learn(&mut self, clock: u64, step: Step, typical: f64) {
+    /// Days and weeks begin as these say. To be called before the first step.
+    pub(super) fn follow(&mut self, days: Days) {
+        self.past.extend(std::iter::repeat_n(self.past[0], days.change_max()));
+        self.days = days;
+    }
+
+    /// Whether there is one that need not be found.
+    pub(super) fn is_given(&self) -> bool {
+        self.periods != Periods::NONE
+    }
+
+    /// Looks for no more seasons.
+    pub(super) fn search_none(&mut self) {
+        self.search = None;
+    }
+
+    /// The seasons that were found.
+    pub(super) fn found(&self) -> Vec<FoundSeason> {
+        self.search.as_ref().map(Search::found).unwrap_or_default()
+    }
+
+    /// Takes step `clock`, and says which regressors mean something else from here on. `typical` is the mean absolute deviation from the
+    /// mean over the shortest period.
+    pub(super) fn learn(&mut self, clock: u64, step: Step, typical: f64) -> impl Iterator<Item = usize> + use<> {
         let place = (clock % self.past.len() as u64) as usize;
         self.past[place] = step;
         let Step { sample, short, long } = step;
         if !sample.is_nan() {
             let clip = CLIP * typical;
-            self.sharp.learn(clock, sample - short, clip);
-            self.smooth.learn(clock, sample - short, clip);
-            self.long.learn(clock, sample - long, clip);
+            let [of_short, of_long] = self.periods.0.map(|period| self.days.place(clock, period));
+            self.sharp.learn(of_short, sample - short, clip);
+            self.smooth.learn(of_short, sample - short, clip);
+            self.long.learn(of_long, sample - long, clip);
         }
+        let changed = self.search.as_mut().map_or([false; N_FOUND], |search| search.learn(sample, typical));
+        (N_GIVEN..).zip(changed).filter(|(_, has_changed)| *has_changed).map(|(idx, _)| idx)
     }
 
     /// What the step `lead` steps after `clock` - 1 has by each profile and at the same phase before: for the shortest period as deviations from the mean over
     /// one, for the longer one from the mean over that.
     pub(super) fn features(&self, clock: u64, lead: usize) -> [f64; N_SEASON] {
+        let mut features = [0.0; N_SEASON];
+        let step = clock + lead as u64 - 1;
+        features[..N_GIVEN].copy_from_slice(&self.given(clock, lead, step));
+        if let Some(search) = &self.search {
+            features[N_GIVEN..].copy_from_slice(&search.features(step));
+        }
+        features
+    }
+
+    fn given(&self, clock: u64, lead: usize, step: u64) -> [f64; N_GIVEN] {
         let [short, long] = self.periods.0;
         if short == 0.0 {
-            return [0.0; N_SEASON];
+            return [0.0; N_GIVEN];
         }
-        let step = clock + lead as u64 - 1;
-        let (sharp, smooth) = (self.sharp.at(step), self.smooth.between(step));
+        let [of_short, of_long] = self.periods.0.map(|period| self.days.place(step, period));
+        let (sharp, smooth) = (self.sharp.at(of_short), self.smooth.between(of_short));
         let yesterday = self.before(clock, lead, short).map_or(sharp, |step| step.sample - step.short);
         if long == 0.0 {
             return [sharp, smooth, yesterday, 0.0, 0.0];
         }
-        let of_long = if clock as f64 > long { self.long.between(step) } else { smooth };
+        let of_long = if clock as f64 > long { self.long.between(of_long) } else { smooth };
         [
             sharp,
             smooth,
@@ -105,10 +153,9 @@ impl Season {
     /// The step the least number of whole periods before the step `lead` steps after `clock` - 1; `None` for a gap
     /// and before the first sample.
     fn before(&self, clock: u64, lead: usize, period: f64) -> Option<Step> {
-        let back = (period * (lead as f64 / period).ceil()).round() as u64;
-        let step = (clock + lead as u64 - 1).checked_sub(back)?;
-        // With periods that are no whole numbers of steps rounding may reach a step beyond either end.
-        if step >= clock || clock - step > self.past.len() as u64 {
+        let step = self.days.before(clock + lead as u64 - 1, lead as u64, period)?;
+        // With periods that are no whole numbers of steps rounding may reach a step too far back.
+        if clock - step > self.past.len() as u64 {
             return None;
         }
         Some(self.past[(step % self.past.len() as u64) as usize]).filter(|step| !step.sample.is_nan())
@@ -116,40 +163,49 @@ impl Season {
 }
 
 impl Profile {
-    fn new(period: f64, n_cells: usize, memory: f64) -> Self {
+    pub(super) fn new(period: f64, n_cells: usize, memory: f64) -> Self {
         let memory = memory * (period / n_cells.max(1) as f64).max(1.0);
         Self { period, cells: vec![(0.0, 0.0); n_cells], memory }
     }
 
-    /// The phase of `step`, in cells.
-    fn place(&self, step: u64) -> f64 {
-        (step as f64 / self.period).fract() * self.cells.len() as f64
+    /// The phase of what is at `place` in time, in steps, in cells.
+    fn phase(&self, place: f64) -> f64 {
+        (place / self.period).rem_euclid(1.0) * self.cells.len() as f64
     }
 
-    fn learn(&mut self, step: u64, deviation: f64, clip: f64) {
+    pub(super) fn learn(&mut self, place: f64, deviation: f64, clip: f64) {
         if self.cells.is_empty() {
             return;
         }
         // A phase a rounding error before a cell belongs to it.
-        let idx = (self.place(step) + 1e-6) as usize % self.cells.len();
+        let idx = (self.phase(place) + 1e-6) as usize % self.cells.len();
         let (mean, n) = &mut self.cells[idx];
         *n = (*n + 1.0).min(self.memory);
         *mean += if *n > 1.0 { (deviation - *mean).clamp(-clip, clip) / *n } else { deviation };
     }
 
-    fn at(&self, step: u64) -> f64 {
-        self.cells[(self.place(step) + 1e-6) as usize % self.cells.len()].0
+    pub(super) fn n_cells(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// By the steps of a cell, or where those are several, between the middles of cells.
+    pub(super) fn value(&self, place: f64) -> f64 {
+        if self.cells.len() as f64 >= self.period.round() { self.at(place) } else { self.between(place) }
+    }
+
+    fn at(&self, place: f64) -> f64 {
+        self.cells[(self.phase(place) + 1e-6) as usize % self.cells.len()].0
     }
 
     /// Along straight lines between the middles of cells.
-    fn between(&self, step: u64) -> f64 {
+    fn between(&self, place: f64) -> f64 {
         let n = self.cells.len();
         if n == 0 {
             return 0.0;
         }
         // The middle of the steps of a cell is half a step before the middle of the cell.
-        let place = self.place(step) + n as f64 - 0.5 + 0.5 * n as f64 / self.period;
-        let (from, share) = (place as usize, place.fract());
+        let phase = self.phase(place) + n as f64 - 0.5 + 0.5 * n as f64 / self.period;
+        let (from, share) = (phase as usize, phase.fract());
         let (from, to) = (self.cells[from % n].0, self.cells[(from + 1) % n].0);
         from + share * (to - from)
     }

@@ -1,7 +1,11 @@
 //! Hours and days ahead, from first principles: what is known of a made series, its forecast must find.
 
-use predict::{Outlook, Periods, PeriodsError};
-use units::Confidence;
+use std::time::Duration;
+
+use jiff::civil::Weekday;
+use jiff::tz::TimeZone;
+use predict::{Calendar, Outlook, Periods, PeriodsError};
+use units::{Confidence, Timestamp};
 
 use crate::testdata::{NAB, samples};
 
@@ -66,6 +70,122 @@ fn a_random_walk_stays_where_it_is() {
     }
     // What comes within 8 steps is sqrt(8) away from the best forecast, the last value, in the root mean square.
     assert!(away < 0.3 * 8.0_f64.sqrt(), "{away}");
+}
+
+/// An outlook of `n` samples with noise, of which a day is given.
+fn after(n: usize, seed: u64, sample: impl Fn(usize) -> f64) -> Outlook {
+    let (mut outlook, mut noise) = (daily(DAY), Noise(seed));
+    (0..n).for_each(|t| outlook.step(sample(t) + noise.next()));
+    outlook
+}
+
+#[track_caller]
+fn check_found(outlook: &Outlook, periods: &[f64]) {
+    let found: Vec<f64> = outlook.found().iter().map(|season| season.period).collect();
+    assert_eq!(found.len(), periods.len(), "{:?}", outlook.found());
+    // A bin of the periodogram of some thousand samples, of periods up to a day.
+    assert!(found.iter().zip(periods).all(|(found, period)| (found - period).abs() < 0.1), "{:?}", outlook.found());
+}
+
+#[test]
+fn seasons_that_nobody_named_are_found_the_clearer_first() {
+    let wave = |t: usize, period: f64| (std::f64::consts::TAU * t as f64 / period).sin();
+    let both = after(4000, 11, |t| 10.0 + 4.0 * wave(t, 19.3) + 2.0 * wave(t, 12.0));
+    check_found(&both, &[19.3, 12.0]);
+    // Of 8 + 2 + 1.
+    let shares: Vec<f64> = both.found().iter().map(|season| season.share).collect();
+    assert!((shares[0] - 0.73).abs() < 0.05 && (shares[1] - 0.18).abs() < 0.05, "{shares:?}");
+    check_found(&after(4000, 12, |t| if t % 31 == 3 { 12.0 } else { 0.0 }), &[31.0]);
+    let mut none_given = Outlook::new(Periods::NONE, DAY);
+    let mut noise = Noise(13);
+    (0..2048).for_each(|t| none_given.step(10.0 + 3.0 * wave(t, 48.0) + noise.next()));
+    check_found(&none_given, &[48.0]);
+    let ahead = none_given.quantile(36, 0.5).unwrap();
+    let came = 10.0 + 3.0 * wave(2048 + 35, 48.0);
+    assert!((ahead - came).abs() < 1.0, "{ahead} is not {came}");
+}
+
+#[test]
+fn a_season_that_is_gone_is_forgotten() {
+    let outlook = |n| after(n, 14, |t| if t < 1024 { 6.0 * f64::from(u8::from(t % 11 < 4)) } else { 0.0 });
+    check_found(&outlook(1024), &[11.0]);
+    check_found(&outlook(8192), &[]);
+}
+
+#[test]
+fn what_has_no_season_is_forecast_as_without_looking_for_one() {
+    let walk = |phi: f64, seed: u64| {
+        let (mut noise, mut at) = (Noise(seed), 0.0);
+        let next = move || {
+            at = phi * at + noise.next();
+            at
+        };
+        std::iter::repeat_with(next).take(4200).collect::<Vec<f64>>()
+    };
+    let shaped: Vec<f64> = walk(0.8, 5).iter().zip(0..).map(|(noise, t)| 3.0 * shape(t) + noise).collect();
+    for samples in [walk(0.0, 1), walk(0.95, 2), walk(1.0, 3), shaped] {
+        let (mut looking, mut given) = (daily(DAY), daily(DAY).only_given());
+        for sample in samples {
+            looking.step(sample);
+            given.step(sample);
+        }
+        check_found(&looking, &[]);
+        assert_eq!(looking.quantiles(DAY, 0.9), given.quantiles(DAY, 0.9));
+    }
+}
+
+/// Hourly samples of central Europe that follow the clock on the wall: busy from 8 to 17, but not on Sundays and holidays.
+fn offices(hour: i64) -> f64 {
+    let local = zone().to_datetime(jiff::Timestamp::from_second(hour * 3600).unwrap());
+    let is_off = local.weekday() == Weekday::Sunday || HOLIDAYS.iter().any(|date| local.date().to_string() == *date);
+    if is_off || !(8..17).contains(&local.hour()) { 10.0 } else { 50.0 }
+}
+
+fn zone() -> TimeZone {
+    TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap()
+}
+
+const HOLIDAYS: [&str; 2] = ["2026-04-03", "2026-04-06"];
+
+/// The mean absolute error of medians a day ahead, from the hour on, after eight weeks, by a calendar and without one.
+fn errors_of_offices(from: &str, n_hours: i64) -> [f64; 2] {
+    let from = from.parse::<Timestamp>().unwrap().as_nanos() / 3_600_000_000_000;
+    let start = from - 8 * 168;
+    let calendar = Calendar::new(zone(), HOLIDAYS.iter().map(|date| date.parse().unwrap()).collect());
+    let hourly = || Outlook::new(Periods::new(&[24.0, 168.0]).unwrap(), 24).only_given();
+    let at = Timestamp::from_nanos(start * 3_600_000_000_000);
+    let mut outlooks = [hourly().in_days_of(&calendar, at, Duration::from_secs(3600)), hourly()];
+    let (mut errors, mut noise) = ([0.0; 2], Noise(21));
+    for hour in start..from + n_hours {
+        if hour >= from {
+            let came = offices(hour + 23);
+            for (error, outlook) in errors.iter_mut().zip(&outlooks) {
+                *error += (outlook.quantile(24, 0.5).unwrap() - came).abs() / n_hours as f64;
+            }
+        }
+        let sample = offices(hour) + noise.next();
+        outlooks.iter_mut().for_each(|outlook| outlook.step(sample));
+    }
+    errors
+}
+
+#[test]
+fn days_of_a_time_zone_are_right_after_clocks_were_changed() {
+    // The three days after either change, and the days before, to which there is no difference.
+    for change in ["2026-03-29T01:00:00Z", "2026-10-25T01:00:00Z"] {
+        let [by_calendar, by_steps] = errors_of_offices(change, 72);
+        assert!(by_calendar < 3.0, "{change}: {by_calendar}");
+        assert!(by_calendar < 0.6 * by_steps, "{change}: {by_calendar} is not much less than {by_steps}");
+    }
+    let [by_calendar, by_steps] = errors_of_offices("2026-02-16T00:00:00Z", 168);
+    assert!((by_calendar - by_steps).abs() < 0.5, "{by_calendar} {by_steps}");
+}
+
+#[test]
+fn holidays_are_sundays() {
+    // Good Friday, as seen from the day before.
+    let [by_calendar, by_steps] = errors_of_offices("2026-04-01T22:00:00Z", 24);
+    assert!(by_calendar < 0.6 * by_steps, "{by_calendar} is not much less than {by_steps}");
 }
 
 #[test]
@@ -214,8 +334,8 @@ fn periods_are_refused_with_what_would_be_right() {
     assert!(message(&[f64::NAN]).contains("NaN"));
     assert!(message(&[24.0, 30.0]).contains("at least twice"));
     assert_eq!(Periods::new(&[4.0, 8.0, 16.0]), Err(PeriodsError::TooMany { given: 3 }));
-    assert_eq!(Periods::day_and_week(std::time::Duration::from_secs(300)), Periods::new(&[288.0, 2016.0]).unwrap());
-    assert_eq!(Periods::day_and_week(std::time::Duration::from_secs(86_400)), Periods::new(&[7.0]).unwrap());
+    assert_eq!(Periods::day_and_week(Duration::from_secs(300)), Periods::new(&[288.0, 2016.0]).unwrap());
+    assert_eq!(Periods::day_and_week(Duration::from_secs(86_400)), Periods::new(&[7.0]).unwrap());
 }
 
 #[test]
