@@ -32,7 +32,7 @@ RUSTFLAGS="${flags[*]}" cargo build --release --locked -p fuzz --features libfuz
 
 table=$(mktemp)
 trap 'rm -f "$table"' EXIT
-for decoder in crossval-template specification predictor-state exporter-page flow-message stream-frame stream-request tree-file mpi-trace-file monitor-results machine-file dedup-group tunnel-frame arrival-trace playback-rate stretched-sound; do
+for decoder in crossval-template specification predictor-state exporter-page flow-message stream-frame stream-request tree-file mpi-trace-file monitor-results machine-file dedup-group tunnel-frame arrival-trace playback-rate stretched-sound record-file; do
     printf '\n==== %s (%s)\n' "$decoder" "${limit[*]#-}"
     corpus="$CARGO_TARGET_DIR/corpus/$decoder"
     mkdir -p "$corpus"

@@ -57,6 +57,15 @@ pub struct Bpf {
     _tree_keeper: Option<Loaded>,
 }
 
+/// How programs read the kernel's memory where it may be gone.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Loads {
+    /// By `bpf_rdonly_cast` and plain loads, which kernels since 6.17 take.
+    Plain,
+    /// By a call that copies.
+    Copied,
+}
+
 struct Loaded {
     object: Object,
     _links: Vec<Link>,
@@ -134,7 +143,8 @@ impl Bpf {
         Ok(Loaded { object, _links: links })
     }
 
-    /// Loads a file of programs; `wanted` says which, by name, and `set` prepares the settings.
+    /// Loads a file of programs; `wanted` says which, by name, and `set` prepares the settings. Programs load from the kernel's memory
+    /// plainly where it takes them so, else by copies.
     fn load(
         &self,
         subsystem: &'static str,
@@ -142,10 +152,24 @@ impl Bpf {
         wanted: impl Fn(&str) -> bool,
         set: impl Fn(&mut [u8]),
     ) -> Result<Object, Error> {
+        match self.load_as(subsystem, file, &wanted, &set, Loads::Plain) {
+            Err(_) => self.load_as(subsystem, file, &wanted, &set, Loads::Copied),
+            loaded => loaded,
+        }
+    }
+
+    fn load_as(
+        &self,
+        subsystem: &'static str,
+        file: &str,
+        wanted: &impl Fn(&str) -> bool,
+        set: &impl Fn(&mut [u8]),
+        loads: Loads,
+    ) -> Result<Object, Error> {
         let bytes = object(file).expect("each subsystem with programs has a file of them");
         let mut open = ObjectBuilder::default().open_memory(bytes).map_err(refused(subsystem, "opening"))?;
         for mut program in open.progs_mut() {
-            let is_wanted = program.name().to_str().is_some_and(&wanted);
+            let is_wanted = program.name().to_str().is_some_and(wanted);
             program.set_autoload(is_wanted);
         }
         for mut map in open.maps_mut() {
@@ -162,7 +186,9 @@ impl Bpf {
                     let number =
                         crate::all().iter().position(|found| found.name == subsystem).unwrap_or(usize::from(u16::MAX));
                     let value = map.initial_value_mut().expect("it has a value");
+                    // `struct fixed`.
                     value[..2].copy_from_slice(&(number as u16).to_ne_bytes());
+                    value[2] = u8::from(loads == Loads::Plain);
                 }
                 _ => {}
             }

@@ -48,6 +48,30 @@ pub enum Error {
         /// What is wrong with it.
         what: &'static str,
     },
+    /// More than a block may hold.
+    #[error(
+        "a type, record or attribute of {n_bytes} bytes is longer than the {most} that the format allows; cut its arrays"
+    )]
+    TooLong {
+        /// How long it is.
+        n_bytes: u64,
+        /// How long it may be.
+        most: u32,
+    },
+    /// A type that cannot be told from another, or a field.
+    #[error("the {what} `{name}` is described twice")]
+    Twice {
+        /// Type or field.
+        what: &'static str,
+        /// Its name.
+        name: String,
+    },
+    /// More types than are ever meant.
+    #[error("a file has no more than {most} types of records")]
+    TooManyTypes {
+        /// So many there may be.
+        most: usize,
+    },
     /// A text that is no SDDF.
     #[error("line {line}: {what}")]
     Sddf {

@@ -17,7 +17,7 @@ const TYPE: u8 = b'T';
 const RECORD: u8 = b'R';
 const END: u8 = b'E';
 
-/// A longer block is none that this wrote.
+/// No block is longer.
 const BLOCK_MAX: u32 = 16 << 20;
 
 /// Kind, length and checksum around what a block holds.
@@ -55,8 +55,9 @@ impl<W: Write> Writer<W> {
     /// Says what records of a type hold. Gives the type's number.
     ///
     /// # Errors
-    /// Those of the writer that it is given.
+    /// Where its name or that of one of its fields is there already, and those of the writer that it is given.
     pub fn define(&mut self, of: RecordType) -> Result<usize, Error> {
+        of.check_names(&self.types)?;
         put_type(&mut self.block, &of);
         self.write(TYPE)?;
         self.types.push(of);
@@ -76,8 +77,9 @@ impl<W: Write> Writer<W> {
         for value in values {
             put_value(&mut self.block, value);
         }
+        self.write(RECORD)?;
         self.n_records += 1;
-        self.write(RECORD)
+        Ok(())
     }
 
     /// Records so far.
@@ -106,6 +108,11 @@ impl<W: Write> Writer<W> {
     }
 
     fn write(&mut self, kind: u8) -> Result<(), Error> {
+        let n_bytes = self.block.len() as u64;
+        if n_bytes > u64::from(BLOCK_MAX) {
+            self.block.clear();
+            return Err(Error::TooLong { n_bytes, most: BLOCK_MAX });
+        }
         let mut head = [kind, 0, 0, 0, 0];
         head[1..].copy_from_slice(&(self.block.len() as u32).to_le_bytes());
         let mut sum = crc32fast::Hasher::new();
@@ -157,6 +164,7 @@ impl<R: Read> Reader<R> {
             ATTRIBUTE => Item::Attribute(cursor.text().map_err(damaged)?, cursor.text().map_err(damaged)?),
             TYPE => {
                 let of = cursor.record_type().map_err(damaged)?;
+                of.check_names(&self.types)?;
                 self.types.push(of.clone());
                 Item::Type(of)
             }

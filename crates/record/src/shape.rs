@@ -2,6 +2,9 @@
 
 use crate::Error;
 
+/// Types that a file may have.
+const TYPES_MAX: usize = 4096;
+
 /// What a field holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -105,6 +108,22 @@ impl RecordType {
     #[must_use]
     pub fn position(&self, field: &str) -> Option<usize> {
         self.fields.iter().position(|found| found.name == field)
+    }
+
+    /// Whether there is room for it behind those before it, its name is none of theirs, and each of its fields has a name of its own.
+    pub(crate) fn check_names(&self, before: &[Self]) -> Result<(), Error> {
+        if before.len() >= TYPES_MAX {
+            return Err(Error::TooManyTypes { most: TYPES_MAX });
+        }
+        let twice = |what, name: &str| Err(Error::Twice { what, name: name.into() });
+        if before.iter().any(|known| known.name == self.name) {
+            return twice("type", &self.name);
+        }
+        let mut names = std::collections::HashSet::new();
+        match self.fields.iter().find(|field| !names.insert(&field.name)) {
+            Some(field) => twice("field", &field.name),
+            None => Ok(()),
+        }
     }
 
     /// Whether these values suit it.

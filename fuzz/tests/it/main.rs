@@ -406,3 +406,75 @@ fn no_situation_leads_to_a_rate_that_the_listener_does_not_accept() {
 fn any_sound_is_stretched_the_same_however_it_is_cut() {
     check_inputs(prop::collection::vec(any::<u8>(), 0..200), 1000, fuzz::stretched_sound);
 }
+
+/// Blocks of a file of records behind the byte that says so: types with a field of each kind, records of them, and what does not suit.
+fn blocks_of_records() -> impl Strategy<Value = Vec<u8>> {
+    let text = |text: &str| [&(text.len() as u32).to_le_bytes()[..], text.as_bytes()].concat();
+    let fields = b"irtIR".map(|kind| [text(&char::from(kind).to_string()), vec![kind], text("ns"), text("")].concat());
+    let of = move |name: &str| (1, [&text(name)[..], &[0; 4], &[5, 0, 0, 0], &fields.concat()].concat());
+    let first = of("A");
+    let record = (0..2_u8, any::<[u8; 16]>(), "[a\"\\\\\n]{0,3}", 0..3_u8, any::<[u8; 16]>()).prop_map(
+        move |(of, numbers, who, n, many)| {
+            let array = [&[n, 0, 0, 0], &many[..8 * usize::from(n)]].concat();
+            (2, [&[of, 0, 0, 0], &numbers[..], &text(&who), &array, &[0; 4]].concat())
+        },
+    );
+    let about = ("[a-z]{0,4}", "[a\"\n]{0,4}").prop_map(move |(name, said)| (0, [text(&name), text(&said)].concat()));
+    let block = prop_oneof![
+        2 => about,
+        1 => prop::sample::select(vec!["A", "VM Summary"]).prop_map(of),
+        8 => record,
+        1 => prop::collection::vec(any::<u8>(), 0..20).prop_map(|block| (3_u8, block)),
+    ];
+    prop::collection::vec(block, 1..8).prop_map(move |blocks| {
+        let framed = |(kind, block): &(u8, Vec<u8>)| [&[*kind, block.len() as u8], &block[..]].concat();
+        let blocks: Vec<u8> = std::iter::once(&first).chain(&blocks).flat_map(framed).collect();
+        [vec![1], blocks].concat()
+    })
+}
+
+#[test]
+fn a_file_of_records_is_read_up_to_what_is_wrong_and_written_as_the_same() {
+    check_inputs(blocks_of_records(), 1000, fuzz::record_file);
+}
+
+/// Statements of SDDF, each right or nearly so.
+fn sddf() -> impl Strategy<Value = String> {
+    const FIRST: &str = "#1:\n// \"event\" \"state\"\n\"A\" {\n\t// \"unit\" \"ns\"\n\tlong \"n\";\n\tfloat\t\"x\";\n\tchar \"who\"[];\n\
+        \tint \"many\"[];\n\tdouble \"reals\"[];\n};;\n";
+    let number = || {
+        prop_oneof![
+            any::<i64>().prop_map(|n| n.to_string()),
+            any::<f64>().prop_map(|x| format!("{x:?}")),
+            "[-+0-9e.]{1,4}"
+        ]
+    };
+    let record = (any::<i64>(), number(), "[a-z]{0,3}", prop::collection::vec(any::<i8>(), 0..3), number()).prop_map(
+        |(n, x, who, many, last)| {
+            let numbers = many.iter().map(i8::to_string).collect::<Vec<_>>().join(", ");
+            let arrays = format!("[{}] {{ \"{who}\" }}, [{}] {{ {numbers} }}, [1] {{ {last} }}", who.len(), many.len());
+            format!("\"A\" {{ {n}, {x}, {arrays} }};;\n")
+        },
+    );
+    let other = prop::sample::select(vec![
+        "/*\n * \"creation date\" \"now\"\n * \"a\" \"\\\"\\n\\\\\"\n */ ;;\n",
+        "#2:\n\"B\" { byte \"b\"; short \"s\"[]; };;\n",
+        "\"B\" { 1, [2] { 7, 8 } };;\n",
+        "\"A\" { 1, 2.5, [0] { }, [0] { \"\" }, [0] { } };;\n",
+        "#3:\n\"A\" { int \"n\"; };;\n",
+    ]);
+    let statement = prop_oneof![4 => record, 1 => other.prop_map(str::to_owned)];
+    prop::collection::vec(statement, 1..6).prop_map(|statements| FIRST.to_owned() + &statements.concat())
+}
+
+#[test]
+fn a_text_of_sddf_is_read_up_to_what_is_wrong_and_written_as_the_same() {
+    let inputs = damaged(sddf()).prop_map(|text| [&[2], &text[..]].concat());
+    check_inputs(inputs, 1000, fuzz::record_file);
+}
+
+#[test]
+fn arbitrary_bytes_are_no_file_of_records_and_no_panic() {
+    let arbitrary = (0..3_u8, prop::collection::vec(any::<u8>(), 0..300));
+    check_inputs(arbitrary.prop_map(|(choice, bytes)| [&[choice], &bytes[..]].concat()), 0, fuzz::record_file);
+}

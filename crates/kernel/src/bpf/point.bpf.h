@@ -150,8 +150,16 @@ struct {
 
 struct settings settings SEC(".data.settings");
 
-/* Which subsystem this object is, in trace records. */
-const volatile u16 subsystem_number SEC(".rodata");
+/* What the loader sets once. */
+struct fixed {
+    /* Which subsystem this object is, in trace records. */
+    u16 subsystem;
+    /* Whether the kernel's memory is read by plain loads, which not all kernels allow. */
+    u8 loads_plainly;
+    u8 unused;
+};
+
+const volatile struct fixed fixed SEC(".rodata");
 
 static __always_inline void add(void *map, u32 key, u64 amount)
 {
@@ -240,7 +248,7 @@ static __always_inline void write_trace(u32 point, u32 weight, u64 begin_ns, u64
     record->pid = (u32)who;
     record->processor = bpf_get_smp_processor_id();
     record->weight = weight;
-    record->subsystem = subsystem_number;
+    record->subsystem = fixed.subsystem;
     record->point = point;
     record->unused = 0;
     /* The reader is woken by its own timer, never by the measured program. */

@@ -4,7 +4,6 @@
  * by, minor or major. One that ends otherwise, by a signal for instance, is no fault of these counts. What mapping it lies in is looked
  * up at the end, as only then it is there in any case. */
 #include "mapping.bpf.h"
-#include "point.bpf.h"
 
 /* Points are kinds times classes; the order is that of `vm.rs`. */
 #define N_CLASSES 3
@@ -65,18 +64,16 @@ struct seen {
 
 static __always_inline struct seen look(unsigned long address)
 {
-    struct vm_area_struct *area = mapping_of(address);
+    struct mapping area = mapping_of(address);
     struct seen seen = {.class = INTERNAL};
-    unsigned long flags;
     /* Where another task changes the mappings, nothing is known of this one, and the fault counts as internal. */
-    if (!area) {
+    if (!area.is_found) {
         add(&losses, MAPPINGS_UNKNOWN, 1);
         return seen;
     }
-    flags = BPF_CORE_READ(area, vm_flags);
-    seen.is_shared = (flags & VM_SHARED) != 0;
-    if (BPF_CORE_READ(area, vm_file))
-        seen.class = flags & VM_EXEC ? EXECUTABLE : FILE_CLASS;
+    seen.is_shared = (area.flags & VM_SHARED) != 0;
+    if (area.has_file)
+        seen.class = area.flags & VM_EXEC ? EXECUTABLE : FILE_CLASS;
     return seen;
 }
 

@@ -6,9 +6,6 @@ use std::io::BufRead;
 use super::token::{Token, Tokens};
 use crate::{Error, Field, Item, Kind, RecordType, Value};
 
-/// Types that a file may have.
-const TYPES_MAX: usize = 4096;
-
 /// Fields that a type may have, and attributes.
 const FIELDS_MAX: usize = 4096;
 
@@ -107,13 +104,8 @@ impl<R: BufRead> Reader<R> {
         self.expect("{")?;
         let fields = self.fields()?;
         self.expect(";;")?;
-        if self.types.iter().any(|known| known.name == name) {
-            return Err(self.tokens.wrong(format!("the type `{name}` is described twice")));
-        }
-        if self.types.len() >= TYPES_MAX {
-            return Err(self.tokens.wrong(format!("more than {TYPES_MAX} types")));
-        }
         let of = RecordType { name, attributes, fields };
+        of.check_names(&self.types).map_err(|error| self.tokens.wrong(error.to_string()))?;
         self.types.push(of.clone());
         Ok(Item::Type(of))
     }
@@ -132,9 +124,6 @@ impl<R: BufRead> Reader<R> {
                 Token::Word(word) => {
                     let name = self.text()?;
                     let kind = self.kind(&word)?;
-                    if fields.iter().any(|field| field.name == name) {
-                        return Err(self.tokens.wrong(format!("the field `{name}` is described twice")));
-                    }
                     fields.push(Field {
                         name,
                         kind,

@@ -7,6 +7,9 @@ use crate::Error;
 /// A longer word is none that a file has.
 const WORD_MAX: usize = 16 << 20;
 
+/// More letters of a file in a message help nobody.
+const WRONG_MAX: usize = 200;
+
 /// A word.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Token {
@@ -33,8 +36,14 @@ impl<R: BufRead> Tokens<R> {
         Self { input, line: 1, ahead: None }
     }
 
+    /// What is wrong here; of a long text, its beginning.
     pub fn wrong(&self, what: impl Into<String>) -> Error {
-        Error::Sddf { line: self.line, what: what.into() }
+        let mut what = what.into();
+        if let Some((place, _)) = what.char_indices().nth(WRONG_MAX) {
+            what.truncate(place);
+            what.push('…');
+        }
+        Error::Sddf { line: self.line, what }
     }
 
     fn peek(&mut self) -> Result<Option<u8>, Error> {

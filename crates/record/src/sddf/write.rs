@@ -32,8 +32,9 @@ impl<W: Write> Writer<W> {
     /// Says what records of a type hold. Gives the type's number.
     ///
     /// # Errors
-    /// Those of the writer that it is given.
+    /// Where its name or that of one of its fields is there already, and those of the writer that it is given.
     pub fn define(&mut self, of: RecordType) -> Result<usize, Error> {
+        of.check_names(&self.types)?;
         let mut text = format!("#{}:\n", self.types.len() + 1);
         let mut line = |line: std::fmt::Arguments<'_>| text.write_fmt(line).expect("a string grows");
         for (name, about) in &of.attributes {

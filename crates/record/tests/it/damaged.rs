@@ -1,6 +1,6 @@
 //! What is wrong with a file is told, with its place.
 
-use record::{Error, Value, Writer};
+use record::{Error, Format, Output, Value, Writer};
 
 use crate::{file, items, sample, values};
 
@@ -49,6 +49,48 @@ fn values_that_do_not_suit_are_not_written() {
     let error = writer.record(of, &wrong).unwrap_err().to_string();
     assert!(error.contains("`n` holds Integer, not Real"), "{error}");
     assert!(writer.record(of, &wrong[..2]).is_err());
+}
+
+#[test]
+fn names_that_are_there_already_are_refused_in_both_formats() {
+    for format in [Format::Own, Format::Sddf] {
+        let mut output = Output::new(format, Vec::new()).unwrap();
+        output.define(sample()).unwrap();
+        let error = output.define(sample()).unwrap_err().to_string();
+        assert!(error.contains("the type `VM \"Summary\"` is described twice"), "{error}");
+        let mut other = sample();
+        other.name = "other".into();
+        other.fields[1].name = "n".into();
+        let error = output.define(other).unwrap_err().to_string();
+        assert!(error.contains("the field `n` is described twice"), "{error}");
+    }
+    // A writer that does not look would write the type's block again.
+    let file = file();
+    let of = file.windows(5).position(|bytes| bytes[0] == b'T' && bytes[3..] == [0, 0]).unwrap();
+    let length = u32::from_le_bytes(file[of + 1..of + 5].try_into().unwrap()) as usize;
+    let block = &file[of..of + 5 + length + 4];
+    let error = items(&[&file[..of], block, block].concat()).unwrap_err();
+    assert!(matches!(error, Error::Twice { what: "type", .. }), "{error}");
+}
+
+#[test]
+fn a_record_that_no_reader_would_take_is_not_written() {
+    let mut writer = Writer::new(Vec::new()).unwrap();
+    let of = writer.define(sample()).unwrap();
+    let mut long = values(1, 1.0, "");
+    long[3] = Value::Integers(vec![0; 2 << 20]);
+    let error = writer.record(of, &long).unwrap_err();
+    assert!(matches!(error, Error::TooLong { most: 16_777_216, .. }), "{error}");
+    // What comes after it is whole.
+    writer.record(of, &values(2, 1.0, "")).unwrap();
+    assert_eq!(items(&writer.finish().unwrap()).unwrap().len(), 2);
+}
+
+#[test]
+fn of_a_long_text_in_a_wrong_place_the_beginning_is_told() {
+    let text = format!("SDDFA\n#\"{}\"", "ä".repeat(1 << 20));
+    let error = items(text.as_bytes()).unwrap_err().to_string();
+    assert!(error.starts_with("line 2: Text(\"ää") && error.len() < 1000, "{error}");
 }
 
 #[track_caller]

@@ -1,0 +1,70 @@
+//! Any bytes are a file of records up to where they are damaged, and what was read is written and read as the same, in both formats.
+
+use record::{Error, Format, Item, MAGIC, Output};
+use record_view::{By, split};
+
+const KINDS: &[u8; 4] = b"ATRE";
+const VERSION_AND_NEWLINE: &[u8; 3] = b"\x01\r\n";
+
+/// The first byte says how the rest is to be taken: as a file as it is (0), as blocks of the own format (1), or as SDDF behind its first
+/// word (2). Blocks are framed with the right checksums, which would keep what is interesting out; each begins with its kind and length.
+///
+/// Returns whether there was a record in it.
+///
+/// # Panics
+/// When items read back as others, or a split loses some.
+pub fn record_file(bytes: &[u8]) -> bool {
+    let Some((choice, rest)) = bytes.split_first() else {
+        return false;
+    };
+    let file = match choice {
+        1 => framed(rest),
+        2 => [b"SDDFA\n", rest].concat(),
+        _ => rest.to_vec(),
+    };
+    let (items, error) = read(&file);
+    assert!(error.is_none_or(|error| !error.to_string().is_empty()), "refused without a reason");
+    for format in [Format::Own, Format::Sddf] {
+        let mut output = Output::new(format, Vec::new()).expect("memory takes everything");
+        items.iter().try_for_each(|item| output.item(item)).expect("what was read can be written");
+        let written = output.finish().expect("memory takes everything");
+        let (again, error) = read(&written);
+        assert!(error.is_none(), "what was written is damaged: {error:?}");
+        // As text, so that what is not a number is equal to itself.
+        assert_eq!(format!("{again:?}"), format!("{items:?}"), "items read back as others in {format:?}");
+    }
+    let is_record = |item: &&Item| matches!(item, Item::Record { .. });
+    let n_records = items.iter().filter(is_record).count() as u64;
+    let whole = Box::new(items.into_iter().map(Ok));
+    let (parts, _) = split(whole, &By::Record, Format::Own, |_| Ok(Vec::new())).expect("memory takes everything");
+    let n_split: u64 = parts.iter().flat_map(|part| &part.structure.types).map(|(_, n)| n).sum();
+    assert_eq!(n_split, n_records, "records were lost on the way into parts");
+    n_records > 0
+}
+
+/// What can be read, and why there is no more.
+fn read(file: &[u8]) -> (Vec<Item>, Option<Error>) {
+    let mut items = Vec::new();
+    match record::read(file) {
+        Err(error) => (items, Some(error)),
+        Ok(found) => {
+            let result = found.map(|item| item.map(|item| items.push(item))).collect::<Result<(), _>>();
+            (items, result.err())
+        }
+    }
+}
+
+fn framed(mut payloads: &[u8]) -> Vec<u8> {
+    let mut file = [&MAGIC[..], VERSION_AND_NEWLINE].concat();
+    while let Some((&[kind, length], rest)) = payloads.split_first_chunk() {
+        let (payload, rest) = rest.split_at(usize::from(length).min(rest.len()));
+        let start = file.len();
+        file.push(KINDS[usize::from(kind) % KINDS.len()]);
+        file.extend((payload.len() as u32).to_le_bytes());
+        file.extend(payload);
+        let sum = crc32fast::hash(&file[start..]);
+        file.extend(sum.to_le_bytes());
+        payloads = rest;
+    }
+    file
+}
