@@ -144,8 +144,10 @@ fn check(code: c_int, doing: &str, path: &Path) -> Result<(), Failure> {
     // SAFETY: there is room for the longest text that the library has.
     let told = unsafe { ffi::MPI_Error_string(code, text.as_mut_ptr().cast(), &raw mut length) };
     let text = match usize::try_from(length) {
-        Ok(length) if told == ffi::MPI_SUCCESS as c_int => String::from_utf8_lossy(&text[..length]).into_owned(),
-        _ => format!("code {code}"),
+        Ok(length) if told == ffi::MPI_SUCCESS as c_int => String::from_utf8_lossy(&text[..length]),
+        _ => format!("code {code}").into(),
     };
+    // Some libraries tell a story of several lines.
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     Err(Failure::work(format!("cannot {doing} `{}`: {text}", path.display())))
 }
