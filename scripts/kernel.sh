@@ -26,7 +26,7 @@ run_tests() {
     fi
     # One after the other: each counts what is in the kernel.
     "${as_root[@]}" env "PATH=$PATH" "HOME=$HOME" "CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}" \
-        cargo test --locked "${packages[@]}" --test it -- --ignored --test-threads=1 root::
+        cargo test --locked "${packages[@]}" --lib --test it -- --ignored --test-threads=1 root::
 }
 
 case "${1:-}" in

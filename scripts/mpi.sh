@@ -33,7 +33,7 @@ bind_to() {
 # Keeps the programs of one library apart from those of the next.
 keep() {
     local name
-    for name in ace comb miniapp noise; do
+    for name in ace comb miniapp noise sort; do
         cp "$CARGO_TARGET_DIR/$1/foretop-$name" "$2/"
     done
 }
@@ -52,7 +52,7 @@ simulate() {
     cp "$CARGO_TARGET_DIR/$2/libmpi_sim_mpich.so" "$folder/mpich/libmpich.so.12"
 }
 
-all=(--locked -p foretop-mpi -p mpi-run -p ace -p comb -p miniapp -p noise --features "mpi-run/mpi,ace/mpi,comb/mpi,miniapp/mpi,noise/mpi")
+all=(--locked -p foretop-mpi -p mpi-run -p ace -p comb -p miniapp -p noise -p sort --features "mpi-run/mpi,ace/mpi,comb/mpi,miniapp/mpi,noise/mpi,sort/mpi")
 # The programs, and the crates with tests of what is there with the feature `mpi` only. All other tests run without MPI.
 tested=(--locked -p foretop-mpi -p ace -p comb --features "ace/mpi,comb/mpi")
 for flavour in "${flavours[@]}"; do

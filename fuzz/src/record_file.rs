@@ -47,8 +47,8 @@ fn read(file: &[u8]) -> (Vec<Item>, Option<Error>) {
     let mut items = Vec::new();
     match record::read(file) {
         Err(error) => (items, Some(error)),
-        Ok(found) => {
-            let result = found.map(|item| item.map(|item| items.push(item))).collect::<Result<(), _>>();
+        Ok(mut found) => {
+            let result = found.try_for_each(|item| item.map(|item| items.push(item)));
             (items, result.err())
         }
     }

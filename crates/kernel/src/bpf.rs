@@ -411,3 +411,17 @@ impl Arm for BpfArm {
         self.missing.clone()
     }
 }
+
+#[cfg(test)]
+mod root {
+    use super::*;
+
+    #[test]
+    #[ignore = "needs root; scripts/kernel.sh test runs it"]
+    fn programs_load_with_copies_where_the_kernel_takes_no_plain_loads() {
+        let shared = Bpf::open(Node::Host, GroupLimits::default()).unwrap();
+        let is_end = |name: &str| name.ends_with("_fault_ends");
+        let object = shared.load_as("vm", "vm", &is_end, &|_| {}, Loads::Copied).unwrap();
+        assert_eq!(object.progs().filter(|program| program.name().to_str().is_some_and(is_end)).count(), 2);
+    }
+}

@@ -15,6 +15,6 @@ pub use error::Error;
 pub use extract::extract;
 pub use merge::{Merged, merge};
 pub use plot::{Bands, Line, Plot, plot};
-pub use split::{By, PARTS_MAX, Part, split};
+pub use split::{By, PARTS_MAX, Part, Parts, split};
 pub use structure::{Structure, structure};
 pub use table::extract_parquet;

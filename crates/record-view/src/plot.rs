@@ -36,7 +36,7 @@ pub struct Line {
     pub y: String,
 }
 
-/// Records whose time begins a band, which the next of them ends.
+/// Records whose time begins a band, which the next of them ends; the last one only ends the one before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bands {
     /// The type.
@@ -184,7 +184,7 @@ impl Found {
     }
 
     fn panel(mut self, what: &Plot) -> Panel {
-        let x = self.from_the_first(what);
+        let x = self.since_the_first(what);
         let y_names: Vec<&str> = what.lines.iter().map(|line| line.y.as_str()).collect();
         let y = match what.is_share {
             true => format!("{} in a unit of time", y_names.join(", ")),
@@ -203,7 +203,7 @@ impl Found {
         let title = what.lines.iter().map(|line| format!("{}: {}", line.record, line.y)).collect::<Vec<_>>();
         let top = y_axis.range.1;
         let mut legend = Vec::new();
-        let mut marks = bands(&self.bands, x_axis.range.1, &mut legend);
+        let mut marks = bands(&self.bands, &mut legend);
         for ((name, points), colour) in self.lines.into_iter().zip(COLOURS) {
             marks.extend(points.iter().filter(|point| point.1 > top).map(|point| Mark::Above(point.0, colour)));
             marks.push(Mark::Track(points, colour));
@@ -222,7 +222,7 @@ impl Found {
     }
 
     /// The label of the axis to the right. Times of a clock that has run for long become seconds since the first.
-    fn from_the_first(&mut self, what: &Plot) -> String {
+    fn since_the_first(&mut self, what: &Plot) -> String {
         let unit = self.unit(what, &what.x);
         let all = || self.lines.values().flatten().map(|point| point.0).chain(self.bands.iter().map(|(at, _)| *at));
         let (low, high) = all().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), at| (low.min(at), high.max(at)));
@@ -240,13 +240,13 @@ fn with_unit(name: &str, unit: &str) -> String {
     if unit.is_empty() { name.to_owned() } else { format!("{name}, {unit}") }
 }
 
-/// Bands in the order of time, each to the next, the last to the end of the axis; the same things in the same colour.
-fn bands(found: &[(f64, String)], end: f64, legend: &mut Vec<(String, Colour)>) -> Vec<Mark> {
+/// Bands in the order of time, each to the next record, the last of which begins none; the same things in the same colour.
+fn bands(found: &[(f64, String)], legend: &mut Vec<(String, Colour)>) -> Vec<Mark> {
     let mut found = found.to_vec();
     found.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let ends = found.iter().skip(1).map(|(at, _)| *at).chain([end]);
     let mut marks = Vec::new();
-    for ((from, name), to) in found.iter().zip(ends) {
+    for pair in found.windows(2) {
+        let [(from, name), (to, _)] = pair else { continue };
         let colour = match legend.iter().find(|(known, _)| known == name) {
             Some((_, colour)) => *colour,
             None => {
@@ -255,7 +255,7 @@ fn bands(found: &[(f64, String)], end: f64, legend: &mut Vec<(String, Colour)>) 
                 colour
             }
         };
-        marks.push(Mark::Band { from: *from, to, colour });
+        marks.push(Mark::Band { from: *from, to: *to, colour });
     }
     marks
 }
@@ -327,7 +327,9 @@ mod tests {
             writer.record(cpu, &[&ends[..], &[Value::Integers(vec![busy / 2, busy / 2])]].concat()).unwrap();
             writer.record(vm, &[&ends[..], &[Value::Integer(faults)]].concat()).unwrap();
         }
-        for (at, rank, event) in [(0, 0, "read"), (100, 1, "read"), (500, 0, "sort"), (1500, 0, "read")] {
+        for (at, rank, event) in
+            [(0, 0, "read"), (100, 1, "read"), (500, 0, "sort"), (1500, 0, "read"), (2000, 0, "end")]
+        {
             let values = [Value::Integer(BOOT + at), Value::Integer(rank), Value::Text(event.into())];
             writer.record(trace, &values).unwrap();
         }
@@ -357,11 +359,10 @@ mod tests {
         // Seconds since the first time, as the clock has run for long.
         let micro = |n: f64| n * 1e-6;
         let (read, sort) = (panel.legend[0].1, panel.legend[1].1);
-        let end = panel.chart.x.range.1;
         let band = |from, to, colour| Mark::Band { from, to, colour };
         assert_eq!(
             panel.chart.marks[..3],
-            [band(0.0, micro(0.5), read), band(micro(0.5), micro(1.5), sort), band(micro(1.5), end, read),]
+            [band(0.0, micro(0.5), read), band(micro(0.5), micro(1.5), sort), band(micro(1.5), micro(2.0), read),]
         );
         let track = |points: [(f64, f64); 2], colour| Mark::Track(points.to_vec(), colour);
         assert_eq!(panel.chart.marks[3], track([(micro(1.0), 0.6), (micro(2.0), 2.0)], COLOURS[0]));

@@ -42,6 +42,9 @@ pub struct Part<W> {
     pub out: W,
 }
 
+/// All parts, and why there is no more in the file where it is damaged.
+pub type Parts<W> = (Vec<Part<W>>, Result<(), Error>);
+
 /// More parts than a process may have files open are a mistake.
 pub const PARTS_MAX: usize = 512;
 
@@ -56,7 +59,7 @@ pub fn split<W: Write>(
     by: &By,
     format: Format,
     mut open: impl FnMut(&str) -> io::Result<W>,
-) -> Result<(Vec<Part<W>>, Result<(), Error>), Error> {
+) -> Result<Parts<W>, Error> {
     let mut open = |part: &str| -> Result<_, Error> { Ok(Output::new(format, open(part).map_err(Error::Open)?)?) };
     let mut splitter = Splitter::new(by);
     let mut read = Ok(());

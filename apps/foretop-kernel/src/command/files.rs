@@ -290,7 +290,7 @@ pub struct Plot {
     #[arg(long, value_name = "Y")]
     most: Option<f64>,
 
-    /// Bands that say what a program did: each record of this type begins one at its at_ns, named by this field
+    /// Bands that say what a program did: each record of this type begins one at its at_ns, named by this field, and ends the one before
     #[arg(long, num_args = 2, value_names = ["RECORD", "FIELD"])]
     bands: Vec<String>,
 

@@ -11,6 +11,7 @@ pub const ACE: &str = env!("CARGO_BIN_EXE_foretop-ace");
 pub const COMB: &str = env!("CARGO_BIN_EXE_foretop-comb");
 pub const MINIAPP: &str = env!("CARGO_BIN_EXE_foretop-miniapp");
 pub const NOISE: &str = env!("CARGO_BIN_EXE_foretop-noise");
+pub const SORT: &str = env!("CARGO_BIN_EXE_foretop-sort");
 
 /// Held by the program that runs. Ranks that wait do so by spinning, so that several programs at a time take each other's cores for whole
 /// time slices, and all of them together take longer than one after the other.

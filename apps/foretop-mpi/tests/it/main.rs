@@ -6,4 +6,5 @@ mod launch;
 mod miniapp;
 mod noise;
 mod session;
+mod sort;
 mod tcp;

@@ -34,6 +34,7 @@ const MEASUREMENTS: [&dyn Measurement; 6] = [&Ace, &Comb, &Miniapp, &Noise, &Tre
     "foretop mpi comb --ranks 2 --mpi mpich",
     "foretop mpi noise --ranks 2 --time 20s",
     "foretop mpi noise --local --time 10s",
+    "foretop mpi sort --ranks 4 --size 32MB --out measured",
     "foretop mpi plot ace.jsonl",
     "foretop mpi tree make --shape 8-way --hosts a:0-3,b:4-7 --out tree.toml",
     "foretop mpi trace -n 4 -- ./heat 512",
@@ -57,6 +58,9 @@ enum What {
     /// How much of a program's time the operating system takes
     #[command(disable_help_flag = true)]
     Noise(launch::Words),
+    /// A parallel sort that drives files, processors, memory and messages in turn
+    #[command(disable_help_flag = true)]
+    Sort(launch::Words),
     Show(result::Show),
     Plot(result::Plot),
     Tree(tree::Tree),
@@ -70,11 +74,12 @@ enum What {
 impl Mpi {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         match self.what {
-            What::Ace(words) => launch::run(&Ace, words, out),
-            What::Comb(words) => launch::run(&Comb, words, out),
-            What::Miniapp(words) => launch::run(&Miniapp, words, out),
+            What::Ace(words) => launch::run(Ace.name(), words, out),
+            What::Comb(words) => launch::run(Comb.name(), words, out),
+            What::Miniapp(words) => launch::run(Miniapp.name(), words, out),
             What::Noise(words) if noise::is_here(&words.words) => noise::run(words.words, out),
-            What::Noise(words) => launch::run(&Noise, words, out),
+            What::Noise(words) => launch::run(Noise.name(), words, out),
+            What::Sort(words) => launch::run("sort", words, out),
             What::Show(command) => command.run(out),
             What::Plot(command) => command.run(out),
             What::Tree(command) => command.run(out),

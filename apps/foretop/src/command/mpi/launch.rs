@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use mpi_run::{Flavour, Launcher, Measurement, Placing};
+use mpi_run::{Flavour, Launcher, Placing};
 
 use super::program;
 use crate::failure::OrUsage;
@@ -46,6 +46,7 @@ fn examples_of(name: &str) -> String {
             "foretop mpi noise --local --time 10s   # without MPI, each core by itself; also --local --help",
             "foretop mpi noise --threads 4          # without MPI, threads of one process",
         ],
+        "sort" => &["foretop mpi sort --ranks 4 --size 32MB --out measured"],
         _ => &[],
     };
     examples(lines)
@@ -70,12 +71,12 @@ struct Wish {
 }
 
 /// Becomes the launcher, or the program where that works alone; returns only when that fails.
-pub fn run(measurement: &dyn Measurement, words: Words, out: &mut dyn Write) -> anyhow::Result<()> {
-    let name = &format!("foretop-{}", measurement.name());
+pub fn run(measurement: &str, words: Words, out: &mut dyn Write) -> anyhow::Result<()> {
+    let name = &format!("foretop-{measurement}");
     let wish = Wish::of(words.words).or_usage()?;
     let mut command = if wish.works_alone() {
         if wish.rest.iter().any(|word| word == "--help" || word == "-h") {
-            return help(measurement.name(), &wish, out);
+            return help(measurement, &wish, out);
         }
         Command::new(program::find(name, wish.flavour)?.path)
     } else {
