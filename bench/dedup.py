@@ -24,8 +24,9 @@ import tempfile
 import threading
 import time
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +51,15 @@ PEERS = ["none", "zstd-27", "zstd-30"]
 # Bytes that nothing is found in, and how often a small answer is fetched.
 N_NOISE = 200_000_000
 N_FIRST_BYTES = 300
+# Noise through two ends over a limited link, by the usual level and by none: how often both, and over what link.
+N_BYPASSED = 5
+LINK_MODEL = "latency=0ms,bandwidth=1Gbit/s"
 # How much data a store would have whose index is grown and opened; a terabyte takes a quarter of an hour.
 TERABYTES = 0.1
 CORPORA = TARGET / "bench" / "corpora"
+
+# From the port of an end to the one that leads there.
+Link = Callable[[int], AbstractContextManager[int]]
 
 
 def main() -> None:
@@ -90,6 +97,7 @@ def main() -> None:
     print_table("One release after the other, by others", ["data", "by", "ratio", "sent", "speed"], others)
     figures["noise"] = noise(program)
     figures["tunnel"] = through_a_tunnel(program.with_name("foretop-tunnel"), corpora["TypeScript"][-1])
+    figures["over a gigabit"] = over_a_gigabit(given.binary, program.with_name("foretop-tunnel"))
     figures["store"] = a_great_store(program.with_name("examples") / "terabyte")
     figures["two encoders over one"] = gain = two_over_one(program, corpora["TypeScript"])
     title = "Two encoders at once, each with a history of its own, over one, by processor time"
@@ -210,11 +218,17 @@ def children_cpu_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def noise(program: Path) -> dict[str, float]:
-    """Return what noise costs beside its bytes, and over leaving it as it is."""
+def file_of_noise() -> Path:
+    """Return a file in which nothing is found."""
     file = CORPORA / "noise"
     if not file.exists() or file.stat().st_size != N_NOISE:
         file.write_bytes(random.Random(1).randbytes(N_NOISE))
+    return file
+
+
+def noise(program: Path) -> dict[str, float]:
+    """Return what noise costs beside its bytes, and over leaving it as it is."""
+    file = file_of_noise()
     [searched] = estimate(program, [file], "paced", ["anchors-8"])
     [again] = estimate(program, [file, file], "paced", ["anchors-8"])
     expansion = searched["wire_bytes"] / searched["given_bytes"] - 1
@@ -235,8 +249,6 @@ def through_a_tunnel(program: Path, file: Path) -> dict[str, float]:
     data = file.read_bytes()
     with tempfile.TemporaryDirectory(dir=CORPORA) as folder, server(data) as port:
         here = Path(folder)
-        (here / "token").write_text("a-token-for-both-of-them")
-        (here / "token").chmod(0o600)
         ratios, later = [], []
         for _ in range(2):
             with tunnel(program, here, port) as (near, far):
@@ -254,6 +266,55 @@ def through_a_tunnel(program: Path, file: Path) -> dict[str, float]:
         [[f"{ratios[0]:.1f}:1", f"{ratios[1]:.0f}:1", f"{1e3 * min(later):.2f} ms"]],
     )
     return {"first_ratio": ratios[0], "restart_ratio": ratios[1], "first_byte_later_seconds": min(later)}
+
+
+def over_a_gigabit(foretop: Path, program: Path) -> dict[str, float]:
+    """Return how long noise takes over a link of 1 Gbit/s: by itself, left as it is, and searched and packed."""
+    data = file_of_noise().read_bytes()
+    spans: dict[str, list[float]] = {"link": [], "bypass": [], "paced": []}
+    with server(data) as port:
+        for _ in range(N_BYPASSED):
+            with relay(foretop, port) as at:
+                spans["link"].append(seconds_to_fetch(at, data))
+            for level in ("bypass", "paced"):
+                # Stores that know nothing yet.
+                with (
+                    tempfile.TemporaryDirectory(dir=CORPORA) as folder,
+                    tunnel(program, Path(folder), port, level, partial(relay, foretop)) as (near, _),
+                ):
+                    spans[level].append(seconds_to_fetch(near, data))
+    over = statistics.median(paced / bypass - 1 for paced, bypass in zip(spans["paced"], spans["bypass"], strict=True))
+    rates = {level: N_NOISE / statistics.median(found) for level, found in spans.items()}
+    print_table(
+        f"Noise of {N_NOISE / 1e6:.0f} MB through both ends of a tunnel over a link of 1 Gbit/s, wall time",
+        ["the link by itself", "level bypass", "level paced", "paced takes longer by"],
+        [[*(f"{rate / 1e6:.1f} MB/s" for rate in rates.values()), f"{100 * over:+.1f} %"]],
+    )
+    return {**{f"{level}_bytes_per_second": rate for level, rate in rates.items()}, "over_bypass": over}
+
+
+def seconds_to_fetch(port: int, data: bytes) -> float:
+    """Return how long some bytes take from a server, which are checked."""
+    before = time.perf_counter()
+    got = fetch(port, len(data))
+    seconds = time.perf_counter() - before
+    if got != data:
+        sys.exit(f"other bytes came from port {port}")
+    return seconds
+
+
+@contextmanager
+def relay(foretop: Path, port: int) -> Iterator[int]:
+    """Run a link of 1 Gbit/s that leads to a port."""
+    command = [str(foretop), "wan", "relay", "--listen", "127.0.0.1:0", "--to", f"127.0.0.1:{port}"]
+    process = subprocess.Popen([*command, "--model", LINK_MODEL], stdout=subprocess.PIPE, text=True)
+    try:
+        if process.stdout is None:
+            sys.exit("nothing can be read from the relay")
+        yield number_in(process.stdout.readline(), r"127\.0\.0\.1:(\d+)")
+    finally:
+        process.terminate()
+        process.wait()
 
 
 @contextmanager
@@ -282,13 +343,17 @@ def server(data: bytes) -> Iterator[int]:
 
 
 @contextmanager
-def tunnel(program: Path, here: Path, port: int) -> Iterator[tuple[int, int]]:
-    """Run both ends of a tunnel that leads to a port, with stores that outlive them."""
+def tunnel(
+    program: Path, here: Path, port: int, level: str = "paced", link: Link = nullcontext
+) -> Iterator[tuple[int, int]]:
+    """Run both ends of a tunnel that leads to a port, over a link, with stores that outlive them."""
+    (here / "token").write_text("a-token-for-both-of-them")
+    (here / "token").chmod(0o600)
     running: list[subprocess.Popen[str]] = []
 
     def start(end: str, lines: str) -> int:
         config = here / f"{end}.toml"
-        common = f'format = 1\n[security]\ntoken = "token"\n[store]\nfolder = "{end}"\n'
+        common = f'format = 1\n[transfer]\nlevel = "{level}"\n[security]\ntoken = "token"\n[store]\nfolder = "{end}"\n'
         config.write_text(f"{common}[{end}]\n{lines}")
         command = [str(program), end, "--config", str(config)]
         process = subprocess.Popen(
@@ -302,8 +367,9 @@ def tunnel(program: Path, here: Path, port: int) -> Iterator[tuple[int, int]]:
     try:
         far = start("far", f'listen = "127.0.0.1:0"\nallow = ["127.0.0.1:{port}"]\n')
         forward = f'[[near.forward]]\nlisten = "127.0.0.1:0"\ntarget = "127.0.0.1:{port}"\n'
-        near = start("near", f'connect = "127.0.0.1:{far}"\n{forward}')
-        yield near, far
+        with link(far) as over:
+            near = start("near", f'connect = "127.0.0.1:{over}"\n{forward}')
+            yield near, far
     finally:
         for process in reversed(running):
             process.terminate()

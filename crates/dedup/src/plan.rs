@@ -87,11 +87,12 @@ impl Model {
         self.group * self.segment_bytes * n_new * (n_new + 1.0) / 2.0 / 2.0_f64.powi(self.id_bits as i32)
     }
 
-    /// The size of groups that sends least by the formula: where hashes cost as much as collisions.
+    /// The size of groups that sends least by the formula: where hashes cost as much as collisions; at most all segments, and one at least.
     #[must_use]
     pub fn best_group(&self) -> f64 {
         let space = 2.0_f64.powi(self.id_bits as i32 + 1);
-        (f64::from(self.hash_bits) / 8.0 * self.n_bytes * space).sqrt() / self.new_bytes()
+        let best = (f64::from(self.hash_bits) / 8.0 * self.n_bytes * space).sqrt() / self.new_bytes();
+        best.min(self.n_segments()).max(1.0)
     }
 
     /// The ids and groups that send least, of ids of whole bytes from 8 to 64 bits and groups of whole segments.
@@ -179,6 +180,8 @@ mod tests {
         for group in [best.group - 1.0, best.group + 1.0, 22.0] {
             assert!(Model { group, ..best }.ratio() <= best.ratio());
         }
+        // No group is of more segments than there are.
+        assert_eq!(Model::new(3200.0, 0.99).best_group(), 100.0);
         // More data need longer ids.
         assert_eq!(Model::new(1e14, 0.75).best().id_bits, 48);
     }

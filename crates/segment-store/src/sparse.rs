@@ -207,7 +207,8 @@ impl Shard {
 
     fn get(&self, tag: u32) -> Option<u32> {
         let Slots::Here(slots) = &self.slots else { return None };
-        (*slots.get(find(slots, tag))? as u32).checked_sub(1)
+        let found = *slots.get(find(slots, tag))?;
+        if (found >> 32) as u32 == tag { (found as u32).checked_sub(1) } else { None }
     }
 
     fn put(&mut self, slot: u64, is_there: &impl Fn(u32) -> bool) {
@@ -216,8 +217,8 @@ impl Shard {
             let mut kept = std::mem::take(slots);
             kept.retain(|&slot| slot != 0 && is_there(slot as u32 - 1));
             self.n_taken = kept.len();
-            // Between five eighths and three quarters are taken.
-            let n_slots = (kept.len() * 8 / 5).max(4);
+            // Between five eighths and three quarters are taken, and one is free in the smallest shard, too.
+            let n_slots = ((kept.len() + 1) * 8 / 5).max(4);
             self.filter = Filter::new(n_slots * 3 / 4);
             *slots = vec![0; n_slots];
             for slot in kept {
@@ -235,14 +236,17 @@ impl Shard {
     }
 }
 
-/// Where a tag is, or the free slot where it would go.
+/// Where a tag is, or the free slot where it would go. Any slot if there is neither: a snapshot may have a shard without a free one.
 fn find(slots: &[u64], tag: u32) -> usize {
     if slots.is_empty() {
         return 0;
     }
     // Tags have good bits: they are of a mixed hash.
     let mut at = ((u64::from(tag) * slots.len() as u64) >> 32) as usize;
-    while slots[at] != 0 && (slots[at] >> 32) as u32 != tag {
+    for _ in 0..slots.len() {
+        if slots[at] == 0 || (slots[at] >> 32) as u32 == tag {
+            break;
+        }
         at = if at + 1 == slots.len() { 0 } else { at + 1 };
     }
     at
@@ -285,6 +289,21 @@ mod tests {
         }
         assert_eq!([5, 6].map(|anchor| get(&mut index, anchor)), [Some(77), None]);
         assert!(index.n_bytes() < 600_000 * 14, "{}", index.n_bytes());
+    }
+
+    #[test]
+    fn shards_of_any_size_are_searched_to_an_end() {
+        let mut shard = Shard { filter: Filter::new(0), n_taken: 0, slots: Slots::Here(Vec::new()) };
+        for n in 1..100_u64 {
+            shard.put((n << 25) << 32 | n, &|_| true);
+            assert_eq!((shard.get((n << 25) as u32), shard.get(77)), (Some(n as u32 - 1), None), "of {n}");
+        }
+        // Some were written without a free slot.
+        let slots = (1..5).map(|n| n << 62 | n).collect();
+        let mut full = Shard { filter: Filter::new(3), n_taken: 4, slots: Slots::Here(slots) };
+        assert_eq!(full.get(77), None);
+        full.put(77 << 32 | 9, &|_| true);
+        assert_eq!(full.get(77), Some(8));
     }
 
     #[test]

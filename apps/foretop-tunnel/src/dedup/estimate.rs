@@ -75,6 +75,9 @@ enum Format {
     Json,
 }
 
+/// Below this share of known bytes nobody gains much.
+const LITTLE: f64 = 0.01;
+
 /// What one method found, and how long that took.
 struct Row {
     method: Method,
@@ -108,7 +111,7 @@ impl Estimate {
             rows.push(row(method, estimator, &self.files, n_flush as usize)?);
         }
         match self.format {
-            Format::Table => written(write!(out, "{}", table(&rows))),
+            Format::Table => written(write!(out, "{}\n{}", table(&rows), conclusion(&rows))),
             Format::Json => rows.iter().try_for_each(|row| written(writeln!(out, "{}", row.json()))),
         }
     }
@@ -177,6 +180,16 @@ impl Row {
         self.found.tally.n_given as f64 / self.found.tally.n_wire.max(1) as f64
     }
 
+    /// The share of bytes that were there before.
+    fn known(&self) -> f64 {
+        self.found.tally.n_matched as f64 / self.found.tally.n_given as f64
+    }
+
+    /// A cell that has no meaning where all is left to zstd.
+    fn of_matches(&self, cell: String) -> String {
+        if matches!(self.method, Method::None | Method::Zstd { .. }) { "-".to_owned() } else { cell }
+    }
+
     fn bytes_per_sec(&self) -> f64 {
         self.found.tally.n_given as f64 / self.cpu_seconds.max(1e-9)
     }
@@ -195,6 +208,21 @@ impl Row {
     }
 }
 
+/// What rows mean, in a sentence or two.
+fn conclusion(rows: &[Row]) -> String {
+    let Some(row) = rows.iter().find(|row| matches!(row.method, Method::Anchors { .. })) else {
+        return String::new();
+    };
+    let [given, sent] =
+        [row.found.tally.n_given, row.found.tally.n_wire].map(|n| text::figure::format(n as f64, "bytes"));
+    let told = format!("`foretop tunnel` does what {} does: {sent} sent instead of {given}.\n", row.method);
+    if row.known() >= LITTLE {
+        return told;
+    }
+    let known = text::figure::percent(row.known());
+    format!("{told}Only {known} of it was there before: compressed or encrypted files hide what they have in common.\n")
+}
+
 fn table(rows: &[Row]) -> Table {
     let mut table =
         Table::of_figures(&["segmenter", "ratio", "known", "sent", "matches", "index entries", "speed of a core"]);
@@ -203,10 +231,10 @@ fn table(rows: &[Row]) -> Table {
         table.row([
             row.method.to_string(),
             format!("{:.2}", row.ratio()),
-            text::figure::percent(tally.n_matched as f64 / tally.n_given as f64),
+            row.of_matches(text::figure::percent(row.known())),
             text::figure::format(tally.n_wire as f64, "bytes"),
-            tally.n_matches.to_string(),
-            row.found.n_entries.to_string(),
+            row.of_matches(tally.n_matches.to_string()),
+            row.of_matches(row.found.n_entries.to_string()),
             text::figure::bytes_per_sec(row.bytes_per_sec()),
         ]);
     }

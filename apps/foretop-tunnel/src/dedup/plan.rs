@@ -14,6 +14,11 @@ use units::{ByteCount, Ratio};
 const SPARSE_BYTES: f64 = 8192.0;
 const INDEX_BYTES: [f64; 2] = [8.75 / 0.75, 8.75 / 0.625];
 
+/// What a known byte costs on a link: a group of 64 KiB that is known takes 17 bytes, and 10 before it.
+const KNOWN_COST: f64 = 27.0 / 65_536.0;
+/// What a stored byte takes on disk, with one anchor of twelve bytes in 256 and checksums.
+const DISK_COST: f64 = 1.0 + 12.0 / 256.0 + 4.0 / 65_536.0;
+
 /// Say what ids, groups and memory so much data needs: by the published formulas, and in this store
 #[derive(Args)]
 #[command(after_help = examples(&["foretop dedup plan --data 1TB --redundancy 75%", "foretop dedup plan --data 100GB --redundancy 50% --segment 64B"]))]
@@ -52,7 +57,34 @@ impl Plan {
             meta_bytes: self.meta_data.bytes() as f64,
             ..Model::new(self.data.bytes() as f64, self.redundancy.share())
         };
-        written(write!(out, "{}\n{}\n{}", models(&model), filters(&model), self.memory(&model)))
+        let published = format!("{}\n{}\n{}", models(&model), filters(&model), self.memory(&model));
+        let segment = self.segment;
+        written(write!(
+            out,
+            "{}\nBy the published formulas, if segments of {segment} were sent by ids:\n\n{published}",
+            self.tunnel(&model)
+        ))
+    }
+
+    /// What `foretop tunnel` needs.
+    fn tunnel(&self, model: &Model) -> String {
+        let size = |n_bytes: f64| text::figure::format(n_bytes, "bytes");
+        let new = model.new_bytes();
+        let sent = new + (model.n_bytes - new) * KNOWN_COST;
+        // Less than that is for shards without anything in them.
+        let index = INDEX_BYTES.map(|bytes| size((new / SPARSE_BYTES * bytes).max(1024.0)));
+        format!(
+            "With `foretop tunnel`, if what is known comes in long runs:\n\n\
+             sent              {} of {}, {:.1}:1, before new bytes are packed\n\
+             disk at each end  {} to remember what is new\n\
+             memory            {} to {} of index, on top of `memory`, 256MiB unless set\n",
+            size(sent),
+            self.data,
+            model.n_bytes / sent,
+            size(new * DISK_COST),
+            index[0],
+            index[1],
+        )
     }
 
     fn memory(&self, model: &Model) -> String {
@@ -61,16 +93,13 @@ impl Plan {
         let bloom_mb = (model.new_bytes() / model.segment_bytes / 1e6).min(1024.0).min(mb / 2.0).round();
         let split = memory_split(mb, bloom_mb);
         let size = |mb: f64| text::figure::format(mb * f64::from(1 << 20), "bytes");
-        let index = INDEX_BYTES.map(|bytes| text::figure::format(model.new_bytes() / SPARSE_BYTES * bytes, "bytes"));
         format!(
-            "Memory as published: filter {}, pipeline {}, hash tables {}, segments {}.\n\
-             In this store: {} to {} of sparse index for what is new, whatever the redundancy; `memory` on top, 256MiB unless set.\n",
+            "{} of memory as published: filter {}, pipeline {}, hash tables {}, segments {}\n",
+            self.memory,
             size(split.bloom),
             size(split.pipeline),
             size(split.tables),
             size(split.segments),
-            index[0],
-            index[1],
         )
     }
 }
@@ -80,7 +109,7 @@ fn models(model: &Model) -> Table {
     let rows = [
         ("published defaults", *model),
         ("published group of 22", Model { group: 22.0, ..*model }),
-        ("the formula's group", Model { group: model.best_group().round().max(1.0), ..*model }),
+        ("the formula's group", Model { group: model.best_group().round(), ..*model }),
         ("recommended", best),
     ];
     let mut table = Table::of_figures(&[
@@ -113,10 +142,11 @@ fn filters(model: &Model) -> String {
     let mut table = Table::of_figures(&["Bloom filter of 8 bits a segment", "enough from a redundancy of"]);
     for mb in [64, 128, 256, 512, 1024, 2048] {
         let redundancy = filter_redundancy(f64::from(mb) * 1e6, model.n_bytes, model.segment_bytes);
-        table.row([format!("{mb} MB"), text::figure::percent(redundancy)]);
+        let from = if redundancy > 0.0 { text::figure::percent(redundancy) } else { "any".to_owned() };
+        table.row([format!("{mb} MB"), from]);
     }
     format!(
-        "{table}with 6 probes it is wrong about {} of strange segments (published: 1.56 %)\n",
+        "{table}With 6 probes it takes {} of strange segments for known ones (published: 1.56 %).\n",
         text::figure::percent(filter_false_positives())
     )
 }

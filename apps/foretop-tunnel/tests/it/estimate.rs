@@ -38,7 +38,9 @@ fn a_file_sent_twice_costs_once() {
 fn the_table_has_a_row_for_each_segmenter() {
     let output = estimate(&["Cargo.lock", "README.md"]);
     let table = String::from_utf8(output.stdout).unwrap();
+    let (table, conclusion) = table.split_once("\n\n").unwrap();
     assert!(table.starts_with("segmenter") && table.lines().count() == 7, "{table}");
+    assert!(conclusion.contains("what anchors-8 does"), "{conclusion}");
 }
 
 #[test]

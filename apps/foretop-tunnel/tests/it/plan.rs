@@ -13,6 +13,17 @@ fn a_plan_has_the_published_figures_and_the_formulas() {
     for row in ["published defaults", "2.28", "1.90", "84", "one level, 160 bits", "1.14", "2.16 %", "1.56 %"] {
         assert!(told.contains(row), "there is no {row} in\n{told}");
     }
+    // A quarter of it is new, and remembered with its anchors.
+    for line in ["23.3 GiB of 100GB, 4.0:1", "24.4 GiB to remember"] {
+        assert!(told.contains(line), "there is no {line} in\n{told}");
+    }
+}
+
+#[test]
+fn a_plan_for_little_has_no_impossible_figures() {
+    let told = String::from_utf8(plan(&["--data", "1MB", "--redundancy", "99.999%"]).stdout).unwrap();
+    // There are 31,250 segments in all.
+    assert!(told.contains("1.00 KiB of index") && told.contains(" 31250 "), "{told}");
 }
 
 #[test]
