@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
+from time import monotonic
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -70,11 +71,13 @@ def where(_: int) -> str:
 
 # Workers are threads of this process.
 RELEASED = Event()
+HELD = Event()
 
 
 def where_unless_held(_: int) -> str:
     name = where(_)
     if name == "1":
+        HELD.set()
         RELEASED.wait()
     return name
 
@@ -158,6 +161,21 @@ def test_tasks_that_wait_move_away_from_a_worker_that_does_not_get_on() -> None:
         told = report(client).values()
         assert [of["n_placed"] for of in told] == [10, 10]
         assert sum(of.get("n_moved", 0) for of in told) == 9
+
+
+def test_tasks_that_cost_more_than_thought_do_so_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    RELEASED.clear()
+    HELD.clear()
+    with node(lambda cpu, _: 20 * cpu) as slow, node(lambda cpu, _: cpu) as fast, cluster({}) as client:
+        client.register_plugin(PlaceByForecast(nodes={"0": slow, "1": fast}))
+        futures = client.map(where_unless_held, range(6), pure=False)
+        HELD.wait()
+        now = monotonic()
+        monkeypatch.setattr("foretop.sched.dask.monotonic", lambda: now + 10)
+        client.run_on_scheduler(lambda dask_scheduler: dask_scheduler.plugins[PlaceByForecast.name]._correct())
+        RELEASED.set()
+        # One on the slow worker would take longer than all of them take on the other.
+        assert client.gather(futures) == ["1"] * 6
 
 
 def test_tasks_of_a_lost_worker_go_to_others() -> None:

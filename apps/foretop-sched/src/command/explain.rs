@@ -133,7 +133,9 @@ fn tell(lines: &[Line], out: &mut dyn Write) -> io::Result<()> {
                     "give_up" => {
                         part.n_given_up += to - from;
                         let why = why.as_deref().unwrap_or("it is forecast to be late");
-                        events.push((*t, worker, format!("gives up units {from} to {}: {why}", to - 1)));
+                        let units =
+                            if to - from == 1 { format!("unit {from}") } else { format!("units {from} to {}", to - 1) };
+                        events.push((*t, worker, format!("gives up {units}: {why}")));
                     }
                     _ => {
                         let why = why.as_deref().unwrap_or("it is forecast to be sooner");

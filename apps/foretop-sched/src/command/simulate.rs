@@ -96,7 +96,9 @@ impl Simulate {
             draw_first(folder, &setting, &cases)?;
         }
         written(describe(&setting, n_workers, out))?;
-        written(out.write_all(table(&rows(&cases)).to_string().as_bytes()))?;
+        let rows = rows(&cases);
+        written(write!(out, "{}", table(&rows)))?;
+        written(write_intervals(&rows, out))?;
         if self.vary {
             let levels = vary(&setting).map_err(Failure::usage)?;
             if levels.is_empty() {
@@ -253,30 +255,20 @@ fn span(span: Duration) -> String {
     span_ns(span.as_nanos() as f64)
 }
 
+fn write_intervals(rows: &[Row], out: &mut dyn Write) -> std::io::Result<()> {
+    writeln!(
+        out,
+        "\nheld: runs whose makespan lay in the interval that was told at the start, and units whose time lay in theirs;\n\
+         width: of that interval beside the forecast, a median\n\n{}",
+        interval_table(rows)
+    )
+}
+
+/// How long it took.
 fn table(rows: &[Row]) -> Table {
-    let columns = [
-        "policy",
-        "forecasts",
-        "makespan",
-        "over bound",
-        "90 %",
-        "beside EQUAL",
-        "idle",
-        "chunks",
-        "moved",
-        "80 % held",
-        "95 % held",
-        "80 % width",
-        "95 % width",
-        "units 80 %",
-        "units 95 %",
-    ];
-    let mut columns: Vec<(&str, Align)> = columns.map(|name| (name, Align::Right)).to_vec();
-    columns[0].1 = Align::Left;
-    columns[1].1 = Align::Left;
-    let mut table = Table::new(&columns);
+    let columns = ["makespan", "over bound", "90 %", "beside EQUAL", "idle", "chunks", "moved"];
+    let mut table = table_of(&columns);
     for row in rows {
-        let if_uncertain = |share: f64| if row.width_80 > 0.0 { percent(share) } else { "-".to_owned() };
         let beside =
             row.beside_equal.map_or_else(|| "-".to_owned(), |share| format!("{:+.1} %", 100.0 * (share - 1.0)));
         table.row([
@@ -289,13 +281,32 @@ fn table(rows: &[Row]) -> Table {
             percent(row.idle),
             three_digits(row.n_chunks),
             percent(row.moved),
-            if_uncertain(row.coverage_80),
-            if_uncertain(row.coverage_95),
-            if_uncertain(row.width_80),
-            if_uncertain(row.width_95),
-            row.units_80.map_or_else(|| "-".to_owned(), if_uncertain),
-            row.units_95.map_or_else(|| "-".to_owned(), if_uncertain),
         ]);
     }
     table
+}
+
+/// How well that was forecast, by those that are not certain.
+fn interval_table(rows: &[Row]) -> Table {
+    let mut table = table_of(&["80 % held", "width", "95 % held", "width", "units 80 %", "units 95 %"]);
+    for row in rows.iter().filter(|row| row.width_80 > 0.0) {
+        let if_known = |share: Option<f64>| share.map_or_else(|| "-".to_owned(), percent);
+        table.row([
+            row.policy.clone(),
+            row.advisor.clone().unwrap_or_default(),
+            percent(row.coverage_80),
+            percent(row.width_80),
+            percent(row.coverage_95),
+            percent(row.width_95),
+            if_known(row.units_80),
+            if_known(row.units_95),
+        ]);
+    }
+    table
+}
+
+/// A table of a policy and its forecaster, and figures in these columns.
+fn table_of(figures: &[&'static str]) -> Table {
+    let figures = figures.iter().map(|name| (*name, Align::Right));
+    Table::new(&[("policy", Align::Left), ("forecasts", Align::Left)].into_iter().chain(figures).collect::<Vec<_>>())
 }

@@ -70,8 +70,15 @@ function draw(told) {
     document.title = `${run.done.size} of ${run.nUnits}`;
     if (run.plan) {
         const { policy, makespan, lower, upper, confidence } = run.plan;
-        document.getElementById("forecast").textContent =
-            `${policy} decides. Forecast at the start: ${seconds(makespan)} (${seconds(lower)} to ${seconds(upper)} with ${Math.round(100 * confidence)} %)`;
+        const forecast = `${seconds(makespan)} (${seconds(lower)} to ${seconds(upper)} with ${Math.round(100 * confidence)} %)`;
+        let text = `${policy} decides. Forecast at the start: ${forecast}.`;
+        if (told.has_ended && run.done.size === run.nUnits) {
+            const took = Math.max(...[...run.workers.values()].flatMap((of) => of.stretches.map((stretch) => stretch.until)));
+            const off = Math.round(100 * (took / makespan - 1));
+            const how = off === 0 ? "as forecast" : `${Math.abs(off)} % ${off < 0 ? "shorter" : "longer"} than forecast`;
+            text += ` It took ${seconds(took)}, ${how}, ${lower <= took && took <= upper ? "inside" : "outside"} the interval.`;
+        }
+        document.getElementById("forecast").textContent = text;
     }
     const rows = [...run.workers].map(([name, of]) => {
         const row = document.createElement("div");

@@ -150,8 +150,12 @@ impl Slots {
     }
 
     pub fn output(&self, run: &str, unit: usize, offset: u64) -> Result<Told, String> {
-        let folder = self.lock().runs.get(run).map(|run| unit_folder(run.folder.path(), unit));
-        let folder = folder.ok_or_else(|| format!("there is no run `{run}`"))?;
+        let state = self.lock();
+        let found = state.runs.get(run).ok_or_else(|| format!("there is no run `{run}`"))?;
+        let ended = found.ended.iter().rev().find(|ended| ended.unit == unit && ended.failure.is_none());
+        let slot = ended.ok_or_else(|| format!("unit {unit} has not ended"))?.slot;
+        let folder = unit_folder(found.folder.path(), slot, unit);
+        drop(state);
         let mut bytes = Vec::new();
         let read = process::output(&folder).and_then(|mut file| {
             file.seek(SeekFrom::Start(offset))?;
@@ -216,7 +220,7 @@ impl Slots {
                 continue;
             };
             let Some(found) = state.runs.get(&run) else { continue };
-            let folder = unit_folder(found.folder.path(), unit.unit);
+            let folder = unit_folder(found.folder.path(), at, unit.unit);
             let bytes_max = self.limits.run_bytes.saturating_sub(found.n_bytes);
             let (number, since) = (unit.unit, Stopwatch::start());
             // Under the lock, so that whoever stops the run finds the process.
@@ -264,6 +268,37 @@ impl State {
     }
 }
 
-fn unit_folder(run: &Path, unit: usize) -> PathBuf {
-    run.join(unit.to_string())
+/// Two slots may run a unit at the same time.
+fn unit_folder(run: &Path, slot: usize, unit: usize) -> PathBuf {
+    run.join(format!("{slot}-{unit}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use testkit::{PATIENCE, wait_until};
+
+    use super::*;
+
+    #[test]
+    fn two_slots_may_run_one_unit_and_one_may_drop_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let limits = Limits { n_slots: 2, run_bytes: 1 << 20, input_bytes: 1 << 20, folder: folder.path().to_owned() };
+        let allowed = ["echo=/bin/echo", "sleep=/bin/sleep"].map(|text| Allowed::new(text).unwrap());
+        let slots = Slots::start(allowed.to_vec(), limits).unwrap();
+        let unit = |arg: &str| vec![Unit { unit: 7, args: vec![arg.to_owned()], stdin: String::new() }];
+        let progress = || match slots.progress("run", 0).unwrap() {
+            Told::Progress { slots, ended, .. } => (slots[1], ended),
+            other => panic!("{other:?}"),
+        };
+        slots.run("run", 0, "echo", unit("1")).unwrap();
+        wait_until("the first ends", PATIENCE, || (progress().1.len() == 1).then_some(()));
+        slots.run("run", 1, "sleep", unit("1000")).unwrap();
+        wait_until("the second begins", PATIENCE, || progress().0);
+        let bytes = STANDARD.encode("1\n");
+        assert_eq!(slots.output("run", 7, 0), Ok(Told::Output { bytes, is_all: true }));
+        slots.drop_unit("run", 7);
+        wait_until("the second is killed", PATIENCE, || progress().0.is_none().then_some(()));
+        assert_eq!(progress().1.len(), 1, "nobody hears of what was dropped");
+        slots.end();
+    }
 }

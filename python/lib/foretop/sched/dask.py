@@ -146,6 +146,8 @@ class PlaceByForecast(SchedulerPlugin):
         # Processor time in seconds of the tasks of each kind that ended, and when each worker began what it is at.
         self._costs: dict[str, deque[float]] = {}
         self._began: dict[str, float] = {}
+        # Of kinds of which none ended, the most processor time that one at work is forecast to have got.
+        self._got: dict[str, float] = {}
         # How many times as long as forecast a worker's tasks take.
         self._off: dict[str, float] = {}
         self._scheduler: Scheduler | None = None
@@ -232,7 +234,20 @@ class PlaceByForecast(SchedulerPlugin):
         if known:
             return median(known)
         average: float = task.prefix.duration_average
-        return average if average > 0 else _UNKNOWN_SECONDS
+        if average > 0:
+            return average
+        # One that takes longer than that is taken to be half through, and so all of its kind to take as much, wherever they run.
+        return max(_UNKNOWN_SECONDS, 2 * self._got.get(task.prefix.name, 0.0))
+
+    def _look(self, workers: Iterable[WorkerState], now: float) -> None:
+        """See what tasks at work got so far."""
+        self._got = {}
+        for worker in workers:
+            outlook = self._outlook(worker)
+            if outlook is not None and worker.processing:
+                got = (now - self._began.get(worker.address, now)) / outlook.seconds(1.0)
+                for task in _in_order(worker)[: worker.nthreads]:
+                    self._got[task.prefix.name] = max(got, self._got.get(task.prefix.name, 0.0))
 
     def _outlook(self, worker: WorkerState) -> Outlook | None:
         """Return the latest word of a worker's sensor, or what was known of it when tasks were placed; of one that came later, the worst."""
@@ -294,6 +309,7 @@ class PlaceByForecast(SchedulerPlugin):
         workers = {worker for worker in scheduler.workers.values() if self._outlook(worker) is not None}
         thieves = workers & scheduler.running
         waiting = {worker: self._waiting(worker, stealing) for worker in workers}
+        self._look(workers, now)
         ends = {worker: self._ends(worker, now) for worker in workers}
         for _ in range(_N_MOVES_MAX):
             victims = [worker for worker in workers if waiting[worker]]
@@ -314,8 +330,7 @@ class PlaceByForecast(SchedulerPlugin):
 
     def _waiting(self, worker: WorkerState, stealing: WorkStealing) -> list[TaskState]:
         """Return the tasks of this plug-in that a worker has not begun, in the order in which it will."""
-        # Workers begin tasks by their priority.
-        have = sorted(worker.processing, key=lambda task: task.priority or ())[worker.nthreads :]
+        have = _in_order(worker)[worker.nthreads :]
         return [task for task in have if task.key in self._own and task not in stealing.in_flight]
 
     async def _refresh(self) -> None:
@@ -437,6 +452,11 @@ def _is_free(task: TaskState) -> bool:
     """Whether nobody has said where a task is to run, and no data are to be near."""
     is_bound = task.worker_restrictions or task.host_restrictions or task.resource_restrictions or task.actor
     return task.state == "released" and not task.dependencies and not is_bound and task.run_spec is not None
+
+
+def _in_order(worker: WorkerState) -> list[TaskState]:
+    """Return what a worker has in the order in which it begins that: by priority."""
+    return sorted(worker.processing, key=lambda task: task.priority or ())
 
 
 def _told(worker: WorkerState) -> Outlook | None:
