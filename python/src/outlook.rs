@@ -20,7 +20,8 @@ const VALUES_MAX: usize = 100_000_000;
 /// Forecasts of one series hours and days ahead, with the distribution of their errors.
 ///
 /// It learns by itself what the series' level, its time of day and of week, and yesterday are worth at each lead, and counts how wrong
-/// it was. It needs no fit: give it the past by :meth:`step`, and go on with new samples.
+/// it was. Beside the seasons that it is given it looks for up to two shorter ones. It needs no fit: give it the past by :meth:`step`,
+/// and go on with new samples.
 ///
 /// Parameters
 /// ----------

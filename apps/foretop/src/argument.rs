@@ -10,7 +10,9 @@ mod sample_file;
 
 use std::time::Duration;
 
+use anyhow::Context;
 use clap::ValueEnum;
+use jiff::tz::TimeZone;
 use units::span;
 
 pub use broker::Broker;
@@ -34,6 +36,12 @@ pub enum TableOrJson {
     Table,
     /// For programs; see docs/formats/cli.md.
     Json,
+}
+
+/// Looks up a time zone by its name in the IANA database.
+pub fn time_zone(name: &str) -> anyhow::Result<TimeZone> {
+    let wanted = || format!("`{name}` is no time zone of this system; write for example Europe/Berlin, or UTC");
+    TimeZone::get(name).with_context(wanted)
 }
 
 /// Parses a length of time that is more than zero.

@@ -20,6 +20,16 @@ pub fn explain_unknown_signal(client: &Client, signal: &str, error: ClientError)
     }
 }
 
+/// The same of the signals of an expression.
+pub fn explain_unknown_signals(client: &Client, signals: &[String], error: ClientError) -> anyhow::Error {
+    let is_unknown =
+        |signal: &&String| client.detail(signal).is_err_and(|error| error.code() == Some(ErrorCode::UnknownSeries));
+    match signals.iter().find(is_unknown) {
+        Some(unknown) => explain_unknown_signal(client, unknown, error),
+        None => error.into(),
+    }
+}
+
 /// The names most like `wanted`, or that contain it: a few, the likeliest first.
 pub fn near<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let likeness = |name: &str| {

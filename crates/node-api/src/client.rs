@@ -20,7 +20,7 @@ pub use url::{NodeUrl, NodeUrlError};
 
 use crate::{
     Accepted, Accuracy, ErrorBody, ErrorCode, Forecast, MpiJobDetail, MpiJobs, NewSeries, Outlook, Probability,
-    PushedSample, PushedSamples, RunTime, Samples, SeriesDetail, SeriesList, Silence, Warning, Warnings,
+    PushedSample, PushedSamples, RunTime, Samples, Seasons, SeriesDetail, SeriesList, Silence, Warning, Warnings,
 };
 
 /// A node on this host answers in a millisecond, one far away in a second; a blocking read of its store may take a few.
@@ -145,8 +145,15 @@ impl Client {
     }
 
     /// Every step up to `horizon`, hours or days ahead.
-    pub fn outlook(&self, id: &str, horizon: Duration, confidence: Confidence) -> Result<Outlook, ClientError> {
-        let query = [("horizon", span::format(horizon)), ("confidence", confidence.to_string())];
+    pub fn outlook(
+        &self,
+        id: &str,
+        horizon: Duration,
+        confidence: Confidence,
+        seasons: Seasons,
+    ) -> Result<Outlook, ClientError> {
+        let mut query = vec![("horizon", span::format(horizon)), ("confidence", confidence.to_string())];
+        query.extend(without(seasons));
         self.get(&series_path(id, "/outlook"), &query)
     }
 
@@ -156,9 +163,11 @@ impl Client {
         statement: &str,
         within: Duration,
         lasting: Option<Duration>,
+        seasons: Seasons,
     ) -> Result<Probability, ClientError> {
         let mut query = vec![("statement", statement.to_owned()), ("within", span::format(within))];
         query.extend(lasting.map(|lasting| ("for", span::format(lasting))));
+        query.extend(without(seasons));
         self.get("/api/v1/probability", &query)
     }
 
@@ -340,6 +349,11 @@ fn is_absence(error: &io::Error) -> bool {
 /// The system's words begin with a capital and end with a number.
 fn reason(error: &io::Error) -> String {
     error.kind().to_string()
+}
+
+/// The parameter that has a node see no season.
+fn without(seasons: Seasons) -> Option<(&'static str, String)> {
+    (seasons == Seasons::Off).then(|| ("season", "false".to_owned()))
 }
 
 fn series_path(id: &str, rest: &str) -> String {

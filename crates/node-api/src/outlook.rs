@@ -5,6 +5,26 @@ use units::Timestamp;
 #[cfg(feature = "openapi")]
 use utoipa::ToSchema;
 
+/// Whether a look ahead goes by the seasons of a series.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Seasons {
+    /// By those that it has had, unless the node is configured to see none.
+    #[default]
+    Learned,
+    /// By none.
+    Off,
+}
+
+/// A season that nobody named, found in the samples.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct Season {
+    /// Its length.
+    pub period_seconds: f64,
+    /// The share of the variance of the samples that it explains, 0 to 1, by samples from which it was not learned.
+    pub explained_ratio: f64,
+}
+
 /// Answer of `GET /api/v1/series/{id}/outlook`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
@@ -34,13 +54,16 @@ pub struct Outlook {
     /// The weight of the daily season in the forecast of a day ahead, 0 to 1; `null` until a day has been forecast, and for steps that
     /// are too long to know a day.
     pub season_ratio: Option<f64>,
+    /// Seasons beside days and weeks, the one that explains most first.
+    #[serde(default)]
+    pub seasons: Vec<Season>,
 }
 
 /// Answer of `GET /api/v1/probability`: how probable a statement about a series is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct Probability {
-    /// The series.
+    /// The series, or the expression of several.
     pub id: String,
     /// Unit of the values.
     pub unit: String,
@@ -64,6 +87,9 @@ pub struct Probability {
     pub after: Passage,
     /// How much of the past this is made from.
     pub history_seconds: f64,
+    /// Seasons beside days and weeks, the one that explains most first.
+    #[serde(default)]
+    pub seasons: Vec<Season>,
     /// What such answers were worth.
     pub record: Record,
 }

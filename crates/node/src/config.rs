@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use door::{Door, Limits};
-use predict::Spec;
+use predict::{Calendar, Spec};
 use secret::Token;
 use sensor::HybridSettings;
-use signal::Selection;
+use signal::{Glob, Selection};
 use stream::ServerTls;
 use units::ByteCount;
 use watch::Watch;
@@ -37,6 +37,15 @@ pub(crate) const LOOK_EVERY_MIN: Duration = Duration::from_secs(1);
 /// As many connections as fit into the descriptors that a process usually has.
 const CONNECTIONS_DEFAULT: usize = 768;
 
+/// How a node looks hours and days ahead.
+#[derive(Clone, Debug)]
+pub struct OutlookSettings {
+    /// Whose days and weeks series follow.
+    pub calendar: Calendar,
+    /// Series that are taken to have no season.
+    pub no_season: Vec<Glob>,
+}
+
 /// What a node is told at its start.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -50,6 +59,8 @@ pub struct Config {
     pub step: Duration,
     /// What sensors' series are forecast with.
     pub model: Spec,
+    /// How it looks hours and days ahead.
+    pub outlooks: OutlookSettings,
     /// How long samples are kept, 2 minutes or longer; minute means are kept ten times as long, hour means a hundred
     /// times.
     pub retention: Duration,
@@ -81,6 +92,19 @@ pub struct Config {
     pub watch: Watch,
 }
 
+impl Default for OutlookSettings {
+    fn default() -> Self {
+        Self { calendar: Calendar::UTC, no_season: Vec::new() }
+    }
+}
+
+impl OutlookSettings {
+    /// The days that a series may follow; `None` where it is to have no season.
+    pub(crate) fn calendar_of(&self, id: &str) -> Option<&Calendar> {
+        (!self.no_season.iter().any(|glob| glob.matches(id))).then_some(&self.calendar)
+    }
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self {
@@ -89,6 +113,7 @@ impl Default for Config {
             data_dir: None,
             step: Duration::from_secs(1),
             model: Spec::auto(),
+            outlooks: OutlookSettings::default(),
             retention: Duration::from_secs(7 * 86_400),
             store_max: ByteCount::new(2 << 30),
             token: None,

@@ -27,7 +27,7 @@ pub(crate) use self::forecasts::{Ahead, GAUGE_HORIZONS, Gauge, Metric, Oracle};
 pub(crate) use self::health::Counters;
 pub(crate) use self::history::TimeRange;
 pub(crate) use self::listeners::{Listeners, RemoteCounters};
-pub(crate) use self::outlook::{Asked, Past};
+pub(crate) use self::outlook::{Asked, Pasts};
 pub(crate) use self::run_time::Job;
 pub(crate) use self::series::found;
 pub(crate) use crate::error::QueryError;
@@ -37,6 +37,7 @@ use clock::Clock;
 use self::health::Pulse;
 use crate::api;
 use crate::catch_up::Progress;
+use crate::config::OutlookSettings;
 use crate::engine::{Engine, Entry, FeedPlan, Next};
 use crate::fitter;
 use crate::schedule::Due;
@@ -67,6 +68,7 @@ pub(crate) struct Facts {
     /// A sensor's series that was silent for longer is forgotten.
     pub(crate) patience: Duration,
     pub(crate) select: Selection,
+    pub(crate) outlooks: OutlookSettings,
     /// The time from one tick of the host to the next.
     pub(crate) step: Duration,
     pub(crate) watch: Watch,

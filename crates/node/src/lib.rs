@@ -29,7 +29,7 @@ mod warnings;
 
 use node_api as api;
 
-pub use config::Config;
+pub use config::{Config, OutlookSettings};
 pub use error::StartError;
 pub use feed::Feed;
 pub use follow::FollowSettings;

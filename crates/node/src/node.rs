@@ -357,6 +357,7 @@ impl Base {
                 .collect(),
             patience: patience(config),
             select: config.select.clone(),
+            outlooks: config.outlooks.clone(),
             step: config.step,
             watch: config.watch.clone(),
             began: monotonic,

@@ -22,6 +22,8 @@
 //! A step takes the same time and memory however long the series is.
 
 mod calendar;
+mod drawing;
+mod joint;
 mod level;
 mod paths;
 mod periods;
@@ -35,12 +37,14 @@ use statistics::Interval;
 use units::{Confidence, Timestamp};
 
 use crate::intervals::Shares;
+use drawing::Drawing;
 use level::Level;
-use paths::{Errors, Shocks};
+use paths::Shocks;
 use rung::{N_CANDIDATES, NORMAL_DEVIATION, OF_LAST, Persistence, Rung, Said};
 use season::{N_SEASON, Season, Step};
 
 pub use calendar::Calendar;
+pub use joint::Joint;
 pub use paths::Paths;
 pub use periods::{Periods, PeriodsError};
 pub use search::FoundSeason;
@@ -250,34 +254,18 @@ impl Outlook {
     /// Futures drawn by chance, each from lead 1 to `n_leads`; none while there is no forecast. The same seed draws the same ones.
     #[must_use]
     pub fn paths(&self, n_paths: usize, n_leads: usize, seed: u64) -> Paths {
-        let mut paths = Paths::new(n_paths, n_leads);
         if !self.is_ready() {
-            return paths;
+            return Paths::new(n_paths, n_leads);
         }
-        let errors: Vec<Errors> = self.errors().iter().map(|(shares, unit)| Errors::new(shares, *unit)).collect();
         let mut shocks = Shocks::new(n_paths, seed);
-        let (mut lasting, mut passing) = (shocks.next().to_vec(), vec![0.0; n_paths]);
-        let (min, max) = self.range;
-        for lead in 1..=n_leads {
-            let place = self.place(lead);
-            let Persistence { kept, passing: share } = self.persistence(place);
-            if lead > 1 {
-                let fresh = (1.0 - kept * kept).sqrt();
-                lasting.iter_mut().zip(shocks.next()).for_each(|(error, shock)| *error = kept * *error + fresh * shock);
+        let mut drawing = Drawing::new(self, n_paths, n_leads);
+        for _ in 0..n_leads {
+            if drawing.go_on(shocks.next()) {
+                drawing.pass(shocks.next());
             }
-            if share > 0.0 {
-                passing.copy_from_slice(shocks.next());
-            }
-            let said = self.combined(lead, place);
-            let (near, far) = (&errors[place.below], &errors[place.above]);
-            let (of_lasting, of_passing) = ((1.0 - share).sqrt(), share.sqrt());
-            let normals = lasting.iter().zip(&passing).map(|(one, other)| of_lasting * one + of_passing * other);
-            paths.push(normals.map(|normal| {
-                let error = between(near.at(normal), far.at(normal), place.share);
-                (said + error).clamp(min, max)
-            }));
+            drawing.push();
         }
-        paths
+        drawing.into_paths()
     }
 
     /// How errors at a lead go together with those one step before: as on the way between the watched leads around it, or for a

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod autocorrelation;
+mod decomposition;
 pub mod digest;
 mod friedman;
 mod holm;
@@ -23,6 +24,7 @@ mod whiteness;
 mod wilcoxon;
 
 pub use autocorrelation::{autocorrelations, autocovariances, partial_autocorrelations};
+pub use decomposition::{Component, Decomposition, Season, decomposition};
 pub use friedman::{Friedman, friedman, ranks};
 pub use holm::holm;
 pub use hurst::{Hurst, PoxPoint, aggregated_variance, geweke_porter_hudak, pox_plot, rescaled_range, whittle};

@@ -1,7 +1,11 @@
 //! How probable something is, from the samples so far.
 
-use predict::{Outlook, Paths, Periods};
+use std::time::Duration;
 
+use predict::{Calendar, FoundSeason, Outlook, Paths, Periods};
+use units::Timestamp;
+
+use crate::foresight::Foresight;
 use crate::question::{Question, share};
 use crate::record::Record;
 
@@ -15,15 +19,47 @@ const N_RECORD_MAX: usize = 200;
 /// The record begins when so much of the series is known: before, forecasts are those of a young series.
 const SHARE_YOUNG: f64 = 0.3;
 
-/// Evenly spaced samples, and what is known of them.
-#[derive(Clone, Copy, Debug)]
+/// Evenly spaced samples, and how to look ahead from them.
+#[derive(Clone, Debug)]
 pub struct History<'a> {
-    /// Oldest first, NaN for a gap.
-    pub samples: &'a [f64],
-    /// The lengths of seasons that they may have.
-    pub periods: Periods,
+    /// Of each signal of the expression, in their order, equally many: oldest first, NaN for a gap.
+    pub samples: &'a [Vec<f64>],
+    /// Of the expression, as far as the question goes; it has taken none of them.
+    pub foresight: Foresight,
+}
+
+impl History<'_> {
+    /// The samples of each step, one after the other.
+    pub(crate) fn steps(&self) -> impl Iterator<Item = Vec<f64>> {
+        let n = self.samples.iter().map(Vec::len).min().unwrap_or(0);
+        (0..n).map(|idx| self.samples.iter().map(|samples| samples[idx]).collect())
+    }
+}
+
+/// What an outlook has to know of a series.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame<'a> {
+    /// Where the first step begins.
+    pub start: Timestamp,
+    /// How long each is.
+    pub step: Duration,
     /// What the quantity can be, both ends included.
     pub range: (f64, f64),
+    /// The days and weeks that it may follow, and with them any other season; `None` to see none at all.
+    pub calendar: Option<&'a Calendar>,
+}
+
+impl Frame<'_> {
+    /// An outlook of so many steps that has no sample yet.
+    #[must_use]
+    pub fn outlook(&self, n_leads: usize) -> Outlook {
+        let Self { start, step, range: (min, max), calendar } = *self;
+        let outlook = match calendar {
+            Some(calendar) => Outlook::new(Periods::day_and_week(step), n_leads).in_days_of(calendar, start, step),
+            None => Outlook::new(Periods::NONE, n_leads).only_given(),
+        };
+        outlook.within(min, max)
+    }
 }
 
 /// How probable it is, and when it will be.
@@ -40,6 +76,8 @@ pub struct Chance {
 pub struct Answer {
     /// How probable it is, and when it will be.
     pub chance: Chance,
+    /// Those that were found beside days and weeks, the one that explains most first.
+    pub seasons: Vec<FoundSeason>,
     /// Of the same question, asked at earlier moments of the same series about what is known by now.
     pub record: Record,
 }
@@ -50,30 +88,32 @@ pub struct Answer {
 /// alone.
 #[must_use]
 pub fn ask(history: History<'_>, question: &Question, seed: u64) -> Option<Answer> {
-    let History { samples, periods, range } = history;
-    let mut outlook = Outlook::new(periods, question.n_leads).within(range.0, range.1);
+    let mut foresight = history.foresight.clone();
+    let rows: Vec<Vec<f64>> = history.steps().collect();
+    let samples = foresight.values(&rows);
     let mut record = Record::default();
     let from = (SHARE_YOUNG * samples.len() as f64) as usize;
     let n_known = samples.len().saturating_sub(question.n_leads).saturating_sub(from);
     let every = n_known.div_ceil(N_RECORD_MAX).max(1);
-    for (idx, sample) in samples.iter().enumerate() {
-        outlook.step(*sample);
-        if idx < from || !(idx - from).is_multiple_of(every) || !outlook.is_ready() {
+    for (idx, row) in rows.iter().enumerate() {
+        foresight.step(row);
+        if idx < from || !(idx - from).is_multiple_of(every) || !foresight.is_ready() {
             continue;
         }
         if let Some(came) = question.of_samples(&samples[idx + 1..]) {
-            let paths = outlook.paths(N_PATHS_RECORD, question.n_leads, seed.wrapping_add(idx as u64));
+            let paths = foresight.paths(N_PATHS_RECORD, question.n_leads, seed.wrapping_add(idx as u64));
             record.add(question.probability(&paths), came.is_some());
         }
     }
-    Some(Answer { chance: Chance::of(&futures(&outlook, question.n_leads, seed)?, question), record })
+    let chance = Chance::of(&futures(&foresight, question.n_leads, seed)?, question);
+    Some(Answer { chance, seasons: foresight.found(), record })
 }
 
-/// What may come after the samples that `outlook` has taken; `None` when they are too few for any forecast. The same seed draws the same
+/// What may come after the samples that `foresight` has taken; `None` when they are too few for any forecast. The same seed draws the same
 /// futures.
 #[must_use]
-pub fn futures(outlook: &Outlook, n_leads: usize, seed: u64) -> Option<Paths> {
-    outlook.is_ready().then(|| outlook.paths(N_PATHS, n_leads, seed))
+pub fn futures(foresight: &Foresight, n_leads: usize, seed: u64) -> Option<Paths> {
+    foresight.is_ready().then(|| foresight.paths(N_PATHS, n_leads, seed))
 }
 
 impl Chance {

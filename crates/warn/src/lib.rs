@@ -1,7 +1,7 @@
 //! Whether something is about to go wrong: statements about a signal's near future, how probable they are, and how often such
 //! statements came true.
 //!
-//! A [`Statement`] is what somebody writes, `cpu.busy > 90 %`. With the unit of its signal and a time it is a [`Question`],
+//! A [`Statement`] is what somebody writes, `cpu.busy > 90 %`; on its left is an [`Expression`] of one signal or several. With the unit of its signal and a time it is a [`Question`],
 //! and [`ask`] answers it from the samples so far: it draws futures ([`predict::Outlook::paths`]) and counts those in which the statement
 //! becomes true. On the way through the samples it asks itself the same question again and again and keeps the [`Record`] of
 //! what came, so that each probability comes with what such probabilities were worth.
@@ -15,6 +15,8 @@
 
 mod ask;
 mod excursion;
+mod expression;
+mod foresight;
 mod question;
 mod record;
 mod rule;
@@ -22,11 +24,13 @@ mod statement;
 mod steps;
 mod trial;
 
-pub use ask::{Answer, Chance, History, ask, futures};
+pub use ask::{Answer, Chance, Frame, History, ask, futures};
 pub use excursion::{Usual, base_rate};
+pub use expression::{Expression, ExpressionError};
+pub use foresight::Foresight;
 pub use question::{Question, QuestionError};
 pub use record::{Bin, Record};
 pub use rule::{Rule, Rules, RulesError};
 pub use statement::{Comparison, Statement, StatementError, Subject};
-pub use steps::{HORIZON_MAX, n_steps, near, past, step};
+pub use steps::{HORIZON_MAX, longer, n_steps, near, past, step};
 pub use trial::{Alarm, Trial, trial};

@@ -5,7 +5,10 @@ use std::str::FromStr;
 
 use units::ByteCount;
 
-/// A comparison of a signal with a number, such as `cpu.busy > 90 %`, `max(load.1m) >= 4` or `memory.available < 500 MB`.
+use crate::expression::{Expression, ExpressionError};
+
+/// A comparison of a signal with a number, such as `cpu.busy > 90 %`, `max(load.1m) >= 4` or `memory.available < 500 MB`; for the signal may stand an
+/// expression of several, `disk.used / disk.size > 90 %`.
 ///
 /// ```
 /// use warn::Statement;
@@ -19,8 +22,8 @@ use units::ByteCount;
 pub struct Statement {
     /// What of the signal is compared.
     pub subject: Subject,
-    /// The signal's name, as it was written.
-    pub signal: String,
+    /// The signal, or an expression of several.
+    pub of: Expression,
     /// How it is compared.
     pub comparison: Comparison,
     number: f64,
@@ -72,6 +75,9 @@ pub enum StatementError {
         /// How it compares.
         comparison: String,
     },
+    /// What is on the left cannot be read.
+    #[error(transparent)]
+    Expression(#[from] ExpressionError),
     /// A function that there is not.
     #[error("`{name}` is nothing that a statement can take of a signal; `max`, `min` and `mean` are")]
     UnknownSubject {
@@ -126,7 +132,7 @@ impl Statement {
             _ => None,
         };
         line.ok_or_else(|| StatementError::Unit {
-            signal: self.signal.clone(),
+            signal: self.of.to_string(),
             unit: if unit.is_empty() { "no unit that is known".to_owned() } else { format!("`{unit}`") },
             given: format!("{}{given}", self.number),
             example: match unit {
@@ -183,15 +189,14 @@ impl FromStr for Statement {
         let (left, rest) = text.split_at(at);
         let comparison =
             Comparison::ALL.into_iter().find(|one| rest.starts_with(one.as_str())).ok_or_else(no_comparison)?;
-        let (subject, signal) = match left.trim().strip_suffix(')').and_then(|inside| inside.split_once('(')) {
+        let (subject, of) = match call(left.trim()) {
             None => (Subject::Any, left.trim()),
-            Some((name, signal)) => {
-                let subject =
-                    [Subject::Max, Subject::Min, Subject::Mean].into_iter().find(|one| one.as_str() == name.trim());
-                (subject.ok_or_else(|| StatementError::UnknownSubject { name: name.trim().to_owned() })?, signal.trim())
+            Some((name, of)) => {
+                let subject = [Subject::Max, Subject::Min, Subject::Mean].into_iter().find(|one| one.as_str() == name);
+                (subject.ok_or_else(|| StatementError::UnknownSubject { name: name.to_owned() })?, of.trim())
             }
         };
-        if signal.is_empty() {
+        if of.is_empty() {
             return Err(StatementError::NoSignal { text: text.to_owned(), comparison: comparison.as_str().to_owned() });
         }
         let given = rest[comparison.as_str().len()..].trim();
@@ -200,16 +205,29 @@ impl FromStr for Statement {
         let (number, unit) = given.split_at((1..=given.len()).rev().find(is_number).unwrap_or(0));
         let number = number.parse().ok().filter(|number: &f64| number.is_finite());
         let number = number.ok_or_else(|| StatementError::Number { given: given.to_owned() })?;
-        Ok(Self { subject, signal: signal.to_owned(), comparison, number, unit: unit.trim().to_owned() })
+        Ok(Self { subject, of: of.parse()?, comparison, number, unit: unit.trim().to_owned() })
     }
+}
+
+/// The function, and of what, where a text is nothing but a call of one.
+fn call(text: &str) -> Option<(&str, &str)> {
+    let (name, inside) = text.strip_suffix(')')?.split_once('(')?;
+    let is_name = !name.trim().is_empty() && !name.trim().contains(char::is_whitespace);
+    // In `(a + b) / (c + d)` and `up(a) / up(b)` the first bracket is closed before the end.
+    let mut n_open = 0_i32;
+    let is_whole = inside.chars().all(|letter| {
+        n_open += i32::from(letter == '(') - i32::from(letter == ')');
+        n_open >= 0
+    });
+    (is_name && is_whole).then_some((name.trim(), inside))
 }
 
 impl fmt::Display for Statement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { subject, signal, comparison, number, unit } = self;
+        let Self { subject, of, comparison, number, unit } = self;
         match subject {
-            Subject::Any => write!(f, "{signal} ")?,
-            subject => write!(f, "{}({signal}) ", subject.as_str())?,
+            Subject::Any => write!(f, "{of} ")?,
+            subject => write!(f, "{}({of}) ", subject.as_str())?,
         }
         write!(f, "{} {number}{unit}", comparison.as_str())
     }
@@ -231,6 +249,8 @@ mod tests {
             (" max( load.1m ) >= 4 ", "max(load.1m) >= 4"),
             ("mean(x)<=-1.5e-3", "mean(x) <= -0.0015"),
             ("memory.available < 500 MB", "memory.available < 500MB"),
+            ("( a + b ) / (c - d) > 90%", "(a + b) / (c - d) > 90%"),
+            ("max(disk.used / disk.size)>0.9", "max(disk.used / disk.size) > 0.9"),
         ] {
             let statement: Statement = text.parse().unwrap();
             assert_eq!(statement.to_string(), spelling);

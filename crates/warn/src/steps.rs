@@ -29,6 +29,12 @@ pub fn step(own: Duration, horizon: Duration) -> Duration {
     [own].into_iter().chain(STEPS).find(suits).unwrap_or(own)
 }
 
+/// The next longer step than this in which series are looked at.
+#[must_use]
+pub fn longer(step: Duration) -> Option<Duration> {
+    STEPS.into_iter().find(|longer| *longer > step)
+}
+
 /// The longest horizon at which a series that is sampled every `own` is forecast by the model that follows its samples. Beyond, an outlook
 /// answers.
 #[must_use]

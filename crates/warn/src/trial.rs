@@ -1,7 +1,5 @@
 //! What a rule would have done: its warnings over the past, and what came of them.
 
-use predict::Outlook;
-
 use crate::ask::History;
 use crate::question::Question;
 
@@ -67,18 +65,19 @@ impl Alarm {
 /// Runs a rule over the samples from `from` on, each decision by what was known then.
 #[must_use]
 pub fn trial(history: History<'_>, question: &Question, mut alarm: Alarm, from: usize, seed: u64) -> Trial {
-    let History { samples, periods, range } = history;
-    let mut outlook = Outlook::new(periods, question.n_leads).within(range.0, range.1);
+    let mut foresight = history.foresight.clone();
+    let rows: Vec<Vec<f64>> = history.steps().collect();
+    let samples = foresight.values(&rows);
     let every = question.n_leads.div_ceil(N_DECISIONS);
     let mut trial = Trial { n_steps: samples.len().saturating_sub(from), ..Trial::default() };
     let mut raised = None;
     // An event is over when it has been for as long as the rule looks ahead: what flickers around a line is one.
     let mut n_off = question.n_leads;
-    for (idx, sample) in samples.iter().enumerate() {
-        let is_on = !sample.is_nan() && question.is_on(samples, idx);
+    for (idx, row) in rows.iter().enumerate() {
+        let is_on = !samples[idx].is_nan() && question.is_on(&samples, idx);
         let begins = is_on && n_off >= question.n_leads;
         n_off = if is_on { 0 } else { n_off + 1 };
-        outlook.step(*sample);
+        foresight.step(row);
         if idx < from {
             continue;
         }
@@ -86,10 +85,10 @@ pub fn trial(history: History<'_>, question: &Question, mut alarm: Alarm, from: 
             trial.n_events += 1;
             trial.leads.extend(raised.map(|raised| idx - raised));
         }
-        if !idx.is_multiple_of(every) || !outlook.is_ready() {
+        if !idx.is_multiple_of(every) || !foresight.is_ready() {
             continue;
         }
-        let paths = outlook.paths(N_PATHS, question.n_leads, seed.wrapping_add(idx as u64));
+        let paths = foresight.paths(N_PATHS, question.n_leads, seed.wrapping_add(idx as u64));
         match alarm.hear(question.probability(&paths)) {
             Some(true) => {
                 raised = Some(idx);

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use clap::Args;
-use node_api::{self as api, Client, ClientError, moment};
+use node_api::{self as api, Client, ClientError, Seasons, moment};
 use serde::Serialize;
 use text::{figure, printable};
 use units::{Confidence, Timestamp, span};
@@ -12,7 +12,7 @@ use warn::Statement;
 
 use crate::argument::{NodeArgs, TextOrJson, positive_span};
 use crate::help::examples;
-use crate::near_name::explain_unknown_signal;
+use crate::near_name::{explain_unknown_signal, explain_unknown_signals};
 use crate::terminal::write_json;
 
 /// Ask what a signal will be, or how probable something is
@@ -25,10 +25,11 @@ use crate::terminal::write_json;
     "foretop ask load.1m --horizon 24h --confidence 0.8 --format json",
     "foretop ask 'cpu.busy > 90%' --within 1h --for 5min",
     "foretop ask 'memory.available < 500MB'",
+    "foretop ask 'disk.used / disk.size > 90%' --within 6h",
 ]))]
 pub struct Ask {
     /// The signal (`foretop signals` lists them), or a statement: SIGNAL, max(SIGNAL), min(SIGNAL) or mean(SIGNAL), then <, <=, > or >=
-    /// and a number
+    /// and a number. For SIGNAL may stand several with +, - and / between spaces, and brackets
     #[arg(value_name = "SIGNAL|STATEMENT")]
     subject: String,
 
@@ -47,6 +48,10 @@ pub struct Ask {
     /// For how long it has to hold [default: one value is enough]
     #[arg(long = "for", value_name = "TIME", value_parser = positive_span)]
     lasting: Option<Duration>,
+
+    /// See no season, neither days and weeks nor others that were found. (The model of the next minutes knows none.)
+    #[arg(long)]
+    no_season: bool,
 
     /// How to print the answer
     #[arg(long, value_enum, default_value = "text")]
@@ -89,6 +94,9 @@ struct Answer {
     /// The time over which the value is a mean, if that is more than a sample's.
     #[serde(skip_serializing_if = "Option::is_none")]
     mean_over_seconds: Option<f64>,
+    /// Seasons beside days and weeks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    seasons: Vec<api::Season>,
 }
 
 impl Ask {
@@ -106,8 +114,8 @@ impl Ask {
             anyhow::ensure!(!is_given, "{flag} is for a signal; a statement takes --within and --for");
         }
         let answer = client
-            .probability(&self.subject, self.within.unwrap_or(WITHIN), self.lasting)
-            .map_err(|error| explain_unknown_signal(client, &statement.signal, error))?;
+            .probability(&self.subject, self.within.unwrap_or(WITHIN), self.lasting, self.seasons())
+            .map_err(|error| explain_unknown_signals(client, statement.of.signals(), error))?;
         match self.format {
             TextOrJson::Json => write_json(out, &answer)?,
             TextOrJson::Text => writeln!(out, "{}\n{}", statement_sentence(&answer), worth(&answer))?,
@@ -131,12 +139,16 @@ impl Ask {
         Ok(())
     }
 
+    fn seasons(&self) -> Seasons {
+        if self.no_season { Seasons::Off } else { Seasons::Learned }
+    }
+
     fn answer(&self, client: &Client) -> Result<Answer, ClientError> {
         let (horizon, confidence) = (self.horizon.unwrap_or(HORIZON), self.confidence.unwrap_or_default());
         let detail = client.detail(&self.subject)?;
         let last = detail.series.last;
         let answer = if horizon.as_secs_f64() > detail.series.near_seconds {
-            far_answer(client.outlook(&self.subject, horizon, confidence)?, last)
+            far_answer(client.outlook(&self.subject, horizon, confidence, self.seasons())?, last)
         } else {
             answer(client.forecast(&self.subject, horizon, confidence)?, last)
         };
@@ -168,6 +180,7 @@ fn answer(forecast: api::Forecast, last: Option<api::LastSample>) -> Option<Answ
         confidence: forecast.confidence,
         model: forecast.model,
         speakers: forecast.speakers,
+        seasons: Vec::new(),
     })
 }
 
@@ -192,6 +205,7 @@ fn far_answer(outlook: api::Outlook, last: Option<api::LastSample>) -> Option<An
         confidence: outlook.confidence,
         model: "OUTLOOK".to_owned(),
         speakers: Vec::new(),
+        seasons: outlook.seasons,
     })
 }
 
@@ -207,13 +221,29 @@ fn sentence(signal: &str, answer: &Answer) -> String {
     let central = answer.mean.or(answer.median).map_or_else(|| "no value".to_owned(), show);
     let by = match answer.mean_over_seconds {
         None => format!("by {}", by(answer)),
-        Some(over) => format!("mean over {}{}", length(over), unseen(answer.seen_seconds, answer.lead_seconds)),
+        Some(over) => {
+            let unseen = unseen(answer.seen_seconds, answer.lead_seconds);
+            format!("mean over {}{}{unseen}", length(over), explained(&answer.seasons))
+        }
     };
     printable(&format!(
         "{signal} in {lead}: {central} ({percent}: {} to {}), {last} now, {by}",
         show(answer.lower),
         show(answer.upper),
     ))
+}
+
+/// What explains less than this is not worth a word.
+const EXPLAINED_MIN: f64 = 0.01;
+
+/// `; a period of 6h explains 40 %`, for each of them.
+fn explained(seasons: &[api::Season]) -> String {
+    let one = |season: &api::Season| {
+        // More digits than this were not found.
+        let period = Duration::from_secs_f64(season.period_seconds.round());
+        format!("; a period of {} explains {:.0} %", span::format(period), 100.0 * season.explained_ratio)
+    };
+    seasons.iter().filter(|season| season.explained_ratio >= EXPLAINED_MIN).map(one).collect()
 }
 
 /// What is said of an error bar that was not compared with what came; nothing of others.
@@ -236,7 +266,11 @@ fn statement_sentence(answer: &api::Probability) -> String {
     let by: Vec<String> = by.collect();
     let when = if by.is_empty() { String::new() } else { format!(" ({})", by.join(", ")) };
     let (within, over) = (length(answer.within_seconds), length(answer.step_seconds));
-    printable(&format!("{statement}{lasting} within {within}: {}{when}; means over {over}", chance(*probability)))
+    let explained = explained(&answer.seasons);
+    printable(&format!(
+        "{statement}{lasting} within {within}: {}{when}; means over {over}{explained}",
+        chance(*probability)
+    ))
 }
 
 /// What such answers were worth.
@@ -342,6 +376,7 @@ mod tests {
             history_seconds: 86_400.0,
             seen_seconds: 300.0,
             season_ratio: None,
+            seasons: Vec::new(),
         }
     }
 
@@ -350,6 +385,9 @@ mod tests {
         let sentence =
             |seen_seconds| sentence("cpu.busy", &far_answer(api::Outlook { seen_seconds, ..outlook() }, None).unwrap());
         assert_eq!(sentence(600.0), "cpu.busy in 10m: 0.50 (80 %: 0.25 to 0.75), no value now, mean over 5m");
+        let seasons = vec![api::Season { period_seconds: 21_600.4, explained_ratio: 0.4 }];
+        let seasonal = far_answer(api::Outlook { seasons, seen_seconds: 600.0, ..outlook() }, None).unwrap();
+        assert!(super::sentence("x", &seasonal).ends_with("mean over 5m; a period of 6h explains 40 %"));
         assert!(sentence(300.0).ends_with("a guess beyond 5m: no longer forecast has been checked yet"));
         assert!(sentence(0.0).ends_with("mean over 5m; the error bar is a guess: no forecast has been checked yet"));
     }
@@ -367,6 +405,7 @@ mod tests {
             probability: 0.234,
             after: api::Passage { p10_seconds: Some(1200.0), p50_seconds: None, p90_seconds: None },
             history_seconds: 604_800.0,
+            seasons: Vec::new(),
             record: api::Record {
                 n: 200,
                 n_true: 30,

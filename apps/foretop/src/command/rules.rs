@@ -3,26 +3,28 @@
 mod prometheus;
 mod watch;
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
+use jiff::tz::TimeZone;
 use node::RulesFile;
-use node_api::{Client, ErrorCode};
-use predict::Periods;
+use node_api::{self as api, Client, ErrorCode, Seasons};
+use predict::Calendar;
 use serde::Serialize;
 use statistics::median;
 use text::{Align, Table, printable};
-use units::{Moment, span};
-use warn::{Alarm, History, Question, Rule, Rules, Trial, n_steps};
+use units::{Moment, Timestamp, span};
+use warn::{Alarm, Foresight, Frame, History, Question, Rule, Rules, Trial, n_steps};
 
-use crate::argument::{NodeArgs, TableOrJson, positive_span};
+use crate::argument::{NodeArgs, TableOrJson, positive_span, time_zone};
 use crate::failure::OrUsage;
 use crate::help::examples;
 use crate::history::{Query, Sample};
-use crate::near_name::explain_unknown_signal;
+use crate::near_name::{explain_unknown_signal, explain_unknown_signals};
 use crate::terminal::write_json;
 
 /// Try rules for warnings on the past, and watch them
@@ -78,6 +80,14 @@ struct Test {
     /// Over how much of the past, up to now
     #[arg(long, value_name = "TIME", default_value = "7d", value_parser = positive_span)]
     past: Duration,
+
+    /// See no season, neither days and weeks nor others
+    #[arg(long)]
+    no_season: bool,
+
+    /// The time zone of days and weeks, such as Europe/Berlin [default: the system's]
+    #[arg(long, value_name = "NAME", value_parser = time_zone)]
+    time_zone: Option<TimeZone>,
 
     /// How to print it
     #[arg(long, value_enum, default_value = "table")]
@@ -146,15 +156,16 @@ impl Check {
         let rules = read(&self.file)?;
         let client = self.node.client()?;
         let tell = |rule: &Rule| {
-            let (probability, problem) = match client.probability(&rule.when.to_string(), rule.within, rule.lasting) {
-                Ok(answer) => (Some(answer.probability), None),
-                // The others may have an answer all the same.
-                Err(error) if error.code() == Some(ErrorCode::NotReady) => (None, Some(error.to_string())),
-                Err(error) => {
-                    let error = explain_unknown_signal(&client, &rule.when.signal, error);
-                    return Err(error).with_context(|| of_rule(rule));
-                }
-            };
+            let (probability, problem) =
+                match client.probability(&rule.when.to_string(), rule.within, rule.lasting, Seasons::Learned) {
+                    Ok(answer) => (Some(answer.probability), None),
+                    // The others may have an answer all the same.
+                    Err(error) if error.code() == Some(ErrorCode::NotReady) => (None, Some(error.to_string())),
+                    Err(error) => {
+                        let error = explain_unknown_signals(&client, rule.when.of.signals(), error);
+                        return Err(error).with_context(|| of_rule(rule));
+                    }
+                };
             let warns = probability.is_some_and(|probability| probability >= rule.raise);
             Ok(Told { rule: rule.clone(), probability, warns, problem })
         };
@@ -237,23 +248,60 @@ impl Test {
     }
 
     fn try_rule(&self, client: &Client, rule: &Rule) -> anyhow::Result<Tried> {
-        let signal = &rule.when.signal;
-        let series = client.detail(signal).map_err(|error| explain_unknown_signal(client, signal, error))?.series;
-        let step = warn::step(Duration::try_from_secs_f64(series.step_seconds)?, rule.within);
-        let from = Moment::BeforeNow(warn::past(step));
-        let (_, pages) = Query { signal, from, to: None, step: Some(step) }.ask(client)?;
-        let told: Vec<Sample> = pages.collect::<anyhow::Result<Vec<_>>>()?.into_iter().flatten().collect();
-        // Where the node has nothing finer, they are longer than asked for.
-        let step = told.get(1).map_or(step, |second| second.time.saturating_since(told[0].time));
-        let samples: Vec<f64> = told.into_iter().map(|sample| sample.value.unwrap_or(f64::NAN)).collect();
-        let question = Question::of(&rule.when, &series.unit, rule.within, rule.lasting, step)?;
+        let signals = rule.when.of.signals();
+        let detail = |signal: &String| {
+            client
+                .detail(signal)
+                .map(|detail| detail.series)
+                .map_err(|error| explain_unknown_signal(client, signal, error))
+        };
+        let series = signals.iter().map(detail).collect::<anyhow::Result<Vec<_>>>()?;
+        let own = series.iter().map(|series| series.step_seconds).fold(0.0, f64::max);
+        let step = warn::step(Duration::try_from_secs_f64(own)?, rule.within);
+        let (start, step, samples) = told(client, signals, step)?;
+        let units: Vec<&str> = series.iter().map(|series| &*series.unit).collect();
+        let question = Question::of(&rule.when, &rule.when.of.unit(&units)?, rule.within, rule.lasting, step)?;
         let n_tried = usize::try_from(n_steps(self.past, step)).unwrap_or(usize::MAX);
-        let range = (series.range.min.unwrap_or(f64::NEG_INFINITY), series.range.max.unwrap_or(f64::INFINITY));
-        let history = History { samples: &samples, periods: Periods::day_and_week(step), range };
+        let zone = self.time_zone.clone().unwrap_or_else(TimeZone::system);
+        let calendar = Some(Calendar::new(zone, BTreeSet::new())).filter(|_| !self.no_season);
+        let outlook = |series: &api::Series| {
+            let range = (series.range.min.unwrap_or(f64::NEG_INFINITY), series.range.max.unwrap_or(f64::INFINITY));
+            Frame { start, step, range, calendar: calendar.as_ref() }.outlook(question.n_leads)
+        };
+        let foresight = Foresight::new(rule.when.of.clone(), series.iter().map(outlook).collect());
+        let history = History { samples: &samples, foresight };
         let alarm = Alarm::new(rule.raise, rule.clear);
-        let trial = warn::trial(history, &question, alarm, samples.len().saturating_sub(n_tried), SEED);
+        let trial = warn::trial(history, &question, alarm, samples[0].len().saturating_sub(n_tried), SEED);
         Ok(tried(rule, &trial, step))
     }
+}
+
+/// What a node knows of signals over the time in which it knows all: where it begins, the step, and the samples of each. Where it has nothing
+/// finer, steps are longer than asked for.
+fn told(client: &Client, signals: &[String], step: Duration) -> anyhow::Result<(Timestamp, Duration, Vec<Vec<f64>>)> {
+    let ask = |signal: &String| {
+        let (_, pages) =
+            Query { signal, from: Moment::BeforeNow(warn::past(step)), to: None, step: Some(step) }.ask(client)?;
+        let samples: Vec<Sample> = pages.collect::<anyhow::Result<Vec<_>>>()?.into_iter().flatten().collect();
+        anyhow::ensure!(!samples.is_empty(), "there is no sample of `{signal}` yet");
+        Ok(samples)
+    };
+    let mut all = signals.iter().map(ask).collect::<anyhow::Result<Vec<_>>>()?;
+    let of = |samples: &[Sample]| samples.get(1).map_or(step, |second| second.time.saturating_since(samples[0].time));
+    let (answered, start) = (of(&all[0]), all.iter().map(|samples| samples[0].time).max().unwrap_or(all[0][0].time));
+    for (signal, samples) in signals.iter().zip(&mut all) {
+        let is_same = of(samples) == answered;
+        samples.retain(|sample| sample.time >= start);
+        anyhow::ensure!(
+            is_same && samples.first().is_some_and(|first| first.time == start),
+            "`{signal}` is not known in the same steps as `{}`; ask with a longer `within`",
+            signals[0]
+        );
+    }
+    let n = all.iter().map(Vec::len).min().unwrap_or(0);
+    let values =
+        |samples: Vec<Sample>| samples.into_iter().take(n).map(|sample| sample.value.unwrap_or(f64::NAN)).collect();
+    Ok((start, answered, all.into_iter().map(values).collect()))
 }
 
 /// Paths are drawn from this: a trial comes to the same each time.

@@ -98,6 +98,10 @@ struct Flags {
     #[arg(long, value_name = "TEXT", env = "FORETOP_MODEL")]
     model: Option<Spec>,
 
+    /// The time zone of days and weeks in looks ahead, such as Europe/Berlin [default: the system's]
+    #[arg(long, value_name = "NAME", env = "FORETOP_TIME_ZONE")]
+    time_zone: Option<String>,
+
     /// How long to keep samples as they are; older ones become one-minute means, kept ten times as long, then one-hour means
     #[arg(long, value_name = "TIME", env = "FORETOP_RETENTION", value_parser = span::parse)]
     retention: Option<Duration>,

@@ -49,6 +49,34 @@ fn a_trace_is_described_in_figures() {
 }
 
 #[test]
+fn seasons_are_taken_apart_with_their_share_of_the_variance() {
+    // Three weeks of hours with a day, and a wave of seven hours that nobody named: variances 8 and 2 beside 2 of noise.
+    let wave = |hour: usize, period: f64| (std::f64::consts::TAU * hour as f64 / period).sin();
+    let sample =
+        |hour: usize| 50.0 + 4.0 * wave(hour, 24.0) + 2.0 * wave(hour, 7.0) + (hour * 7919 % 101) as f64 / 20.0;
+    let rows = (0..24 * 22).map(|hour| format!("{},{}\n", hour * 3600, sample(hour)));
+    let samples = format!("time,value\n{}", rows.collect::<String>());
+    let analysis = run_with_input(&["analyze", "-", "--format", "json"], &samples).json();
+    let parts = &analysis["decomposition"];
+    let shares: Vec<(&str, f64)> = parts["seasons"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|season| (season["name"].as_str().unwrap(), season["explained_ratio"].as_f64().unwrap()))
+        .collect();
+    let [("period of 7h", found), ("day", day), ("week", _)] = shares[..] else { panic!("{shares:?}") };
+    assert!((day - 8.0 / 12.0).abs() < 0.05 && (found - 2.0 / 12.0).abs() < 0.05, "{shares:?}");
+    let folder = tempfile::tempdir().unwrap();
+    let svg = folder.path().join("parts.svg");
+    let text = run_with_input(&["analyze", "-", "--plot", svg.to_str().unwrap()], &samples).output();
+    assert!(text.contains("decomposition of the variance level ") && text.contains("period of 7h 1"), "{text}");
+    let drawn = std::fs::read_to_string(svg).unwrap();
+    for words in ["Level", "Period of 7h", "Day", "Week", "Rest", "of the variance"] {
+        assert!(drawn.contains(words), "{words}");
+    }
+}
+
+#[test]
 fn gaps_part_the_samples_and_are_said() {
     let samples: String =
         (0..40).map(|t| if t == 10 { "NaN\n".into() } else { format!("{}\n", t * 7919 % 13) }).collect();
@@ -111,6 +139,8 @@ fn json_has_every_figure_in_full() {
     assert_eq!(analysis["autocorrelations"].as_array().unwrap().len(), 2);
     assert_eq!(analysis["hurst"].as_array().unwrap().len(), 4);
     assert_eq!(analysis["pox"][0]["length"], 8);
+    // Two days are too few to tell a day.
+    assert_eq!(analysis["decomposition"], serde_json::Value::Null);
     assert_eq!(analysis["unavailable"], serde_json::json!([]));
 }
 

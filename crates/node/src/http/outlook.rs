@@ -14,7 +14,7 @@ use warn::Statement;
 use super::App;
 use super::extract::{Fields, FromQuery, Id, Query};
 use super::refusal::Refusal;
-use crate::api::{ErrorBody, Outlook, Probability};
+use crate::api::{ErrorBody, Outlook, Probability, Seasons};
 use crate::hub::Asked;
 
 const HORIZON_DEFAULT: Duration = Duration::from_secs(86_400);
@@ -29,6 +29,9 @@ pub(super) struct OutlookQuery {
     /// Share of values to come that the bounds are meant to hold, in (0, 1); 0.95 by default.
     #[param(value_type = Option<f64>, example = 0.95)]
     confidence: Confidence,
+    /// `false` to see no season, neither days and weeks nor others.
+    #[param(value_type = Option<bool>, example = true)]
+    season: Seasons,
 }
 
 impl FromQuery for OutlookQuery {
@@ -36,7 +39,16 @@ impl FromQuery for OutlookQuery {
         Ok(Self {
             horizon: fields.read("horizon", span::parse)?.unwrap_or(HORIZON_DEFAULT),
             confidence: fields.read("confidence", str::parse)?.unwrap_or_default(),
+            season: fields.read("season", seasons)?.unwrap_or_default(),
         })
+    }
+}
+
+fn seasons(text: &str) -> Result<Seasons, String> {
+    match text {
+        "true" => Ok(Seasons::Learned),
+        "false" => Ok(Seasons::Off),
+        given => Err(format!("`{given}` is not `true` or `false`")),
     }
 }
 
@@ -49,14 +61,16 @@ pub(super) async fn outlook(
     Query(query): Query<OutlookQuery>,
 ) -> Result<Response, Refusal> {
     let hub = app.hub.clone();
-    app.reads.run(move || Ok(Json(hub.outlook(&id, query.horizon, query.confidence)?).into_response())).await
+    app.reads
+        .run(move || Ok(Json(hub.outlook(&id, query.horizon, query.confidence, query.season)?).into_response()))
+        .await
 }
 
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct ProbabilityQuery {
     /// What is asked about: a series, `<`, `<=`, `>` or `>=`, and a number, which may have a unit. `max(…)`, `min(…)` and `mean(…)`
-    /// of a series are over the whole time.
+    /// of a series are over the whole time. For a series may stand several with `+`, `-` and `/` between spaces, and brackets.
     #[param(value_type = String, example = "cpu.busy > 90%")]
     statement: Statement,
     /// The time that it is about, at most 14d; 30min by default.
@@ -65,6 +79,9 @@ pub(super) struct ProbabilityQuery {
     /// For how long it has to hold; one value is enough by default.
     #[param(value_type = Option<String>, example = "5s")]
     r#for: Option<Duration>,
+    /// `false` to see no season, neither days and weeks nor others.
+    #[param(value_type = Option<bool>, example = true)]
+    season: Seasons,
 }
 
 impl FromQuery for ProbabilityQuery {
@@ -76,6 +93,7 @@ impl FromQuery for ProbabilityQuery {
             statement: statement.ok_or_else(missing)?,
             within: fields.read("within", span::parse)?.unwrap_or(WITHIN_DEFAULT),
             r#for: fields.read("for", span::parse)?,
+            season: fields.read("season", seasons)?.unwrap_or_default(),
         })
     }
 }
@@ -88,6 +106,7 @@ pub(super) async fn probability(
     Query(query): Query<ProbabilityQuery>,
 ) -> Result<Response, Refusal> {
     let hub = app.hub.clone();
-    let asked = Asked { statement: query.statement, within: query.within, lasting: query.r#for };
+    let ProbabilityQuery { statement, within, r#for: lasting, season: seasons } = query;
+    let asked = Asked { statement, within, lasting, seasons };
     app.reads.run(move || Ok(Json(hub.probability(&asked)?).into_response())).await
 }

@@ -3,9 +3,9 @@
 use std::iter;
 use std::time::Duration;
 
-use predict::Periods;
+use predict::{Calendar, FoundSeason};
 use units::{Confidence, Timestamp, span};
-use warn::{HORIZON_MAX, History, Question, QuestionError, Statement, n_steps};
+use warn::{Expression, Foresight, Frame, HORIZON_MAX, History, Question, QuestionError, Statement, n_steps};
 
 use super::history::TimeRange;
 use super::{Hub, QueryError, unknown};
@@ -26,6 +26,7 @@ pub(crate) struct Asked {
     pub(crate) within: Duration,
     /// For how long it has to hold.
     pub(crate) lasting: Option<Duration>,
+    pub(crate) seasons: api::Seasons,
 }
 
 /// The past of a series in even steps.
@@ -35,6 +36,10 @@ pub(crate) struct Past {
     pub(crate) unit: String,
     pub(crate) range: (f64, f64),
     pub(crate) step: Duration,
+    /// The days that it follows; `None` where it is to have no season.
+    pub(crate) calendar: Option<Calendar>,
+    /// Where the first step begins.
+    pub(crate) start: Timestamp,
     /// NaN for a gap; the first is known.
     pub(crate) samples: Vec<f64>,
     /// Where the last step begins.
@@ -49,8 +54,9 @@ impl Hub {
         id: &str,
         horizon: Duration,
         confidence: Confidence,
+        seasons: api::Seasons,
     ) -> Result<api::Outlook, QueryError> {
-        let past = self.past(id, horizon, "horizon")?;
+        let past = self.past(id, horizon, "horizon")?.with(seasons);
         let outlook = past.outlook();
         let forecast = outlook.forecast(past.n_leads, confidence);
         if forecast.is_empty() {
@@ -66,6 +72,7 @@ impl Hub {
             history_seconds: past.seconds(past.samples.len()),
             seen_seconds: past.seconds(outlook.n_leads_seen()),
             season_ratio: outlook.season_weight(),
+            seasons: past.seasons(&outlook.found()),
             id: past.id,
             unit: past.unit,
         })
@@ -73,40 +80,73 @@ impl Hub {
 
     /// How probable a statement is. Blocks while the store is read.
     pub(crate) fn probability(&self, asked: &Asked) -> Result<api::Probability, QueryError> {
-        let Asked { statement, within, lasting } = asked;
-        let past = self.past(&statement.signal, *within, "within")?;
-        let question = Question::of(statement, &past.unit, *within, *lasting, past.step).map_err(|error| {
+        let Asked { statement, within, lasting, seasons } = asked;
+        let past = self.pasts(&statement.of, *within)?.with(*seasons);
+        let question = Question::of(statement, &past.unit, *within, *lasting, past.step()).map_err(|error| {
             let field = if matches!(error, QuestionError::Statement(_)) { "statement" } else { "for" };
             bad(field, error.to_string())
         })?;
-        let history = History { samples: &past.samples, periods: past.periods(), range: past.range };
+        let history = History { samples: &past.samples, foresight: past.blank() };
         let answer = warn::ask(history, &question, SEED).ok_or_else(|| past.too_young())?;
         let [p10_seconds, p50_seconds, p90_seconds] =
             answer.chance.leads.map(|lead| lead.map(|lead| past.seconds(lead)));
         Ok(api::Probability {
             statement: statement.to_string(),
             line: question.line,
-            origin: past.origin,
-            step_seconds: past.step.as_secs_f64(),
-            within_seconds: past.seconds(past.n_leads),
+            origin: past.origin(),
+            step_seconds: past.step().as_secs_f64(),
+            within_seconds: past.seconds(past.n_leads()),
             for_seconds: lasting.map(|_| past.seconds(question.n_sustained)),
             probability: answer.chance.probability,
             after: api::Passage { p10_seconds, p50_seconds, p90_seconds },
-            history_seconds: past.seconds(past.samples.len()),
+            history_seconds: past.seconds(past.n_steps()),
+            seasons: past.parts[0].seasons(&answer.seasons),
             record: told(&answer.record),
-            id: past.id,
+            id: past.id(),
             unit: past.unit,
         })
     }
 
+    /// What is known of the signals of an expression, in the same steps.
+    pub(crate) fn pasts(&self, of: &Expression, within: Duration) -> Result<Pasts, QueryError> {
+        let mut step = Duration::ZERO;
+        for id in of.signals() {
+            step = step.max(self.step_for(id, within, "within")?);
+        }
+        loop {
+            let parts = of.signals().iter().map(|id| self.past_in(id, step, within)).collect::<Result<Vec<_>, _>>()?;
+            if let Some(parts) = aligned(parts) {
+                let units: Vec<&str> = parts.iter().map(|past| &*past.unit).collect();
+                let unit = of.unit(&units).map_err(|error| bad("statement", error.to_string()))?;
+                return Ok(Pasts {
+                    samples: parts.iter().map(|past| past.samples.clone()).collect(),
+                    parts,
+                    unit,
+                    of: of.clone(),
+                });
+            }
+            // Steps of their own may begin at other moments; longer ones are the same for all.
+            step = warn::longer(step).ok_or_else(|| {
+                let message =
+                    format!("there are no steps in which the store has all signals of `{of}` at the same time");
+                bad("statement", message)
+            })?;
+        }
+    }
+
     /// What is known of a series, in steps that suit a horizon.
     pub(crate) fn past(&self, id: &str, horizon: Duration, field: &'static str) -> Result<Past, QueryError> {
+        self.past_in(id, self.step_for(id, horizon, field)?, horizon)
+    }
+
+    /// The steps in which a series is looked at for a horizon.
+    fn step_for(&self, id: &str, horizon: Duration, field: &'static str) -> Result<Duration, QueryError> {
         let own = self.engine().get(id).ok_or_else(|| unknown(id))?.about.step;
         if horizon.is_zero() || horizon > HORIZON_MAX {
             let message = format!("`{field}` is {}; it must be above 0 and at most 14d", span::format(horizon));
             return Err(bad(field, message));
         }
-        self.past_in(id, warn::step(own, horizon), horizon)
+        Ok(warn::step(own, horizon))
     }
 
     /// What is known of a series in steps of `step`, or longer ones where the store has nothing finer.
@@ -119,6 +159,7 @@ impl Hub {
         let from = to - warn::past(step);
         let told = self.samples(id, TimeRange { from, to }, Some(step))?;
         let step = Duration::from_secs_f64(told.step_seconds);
+        let calendar = self.facts.outlooks.calendar_of(&told.id).cloned();
         let n_gaps = told.values.iter().take_while(|value| value.is_none()).count();
         let or_endless = |end: Option<f64>, endless: f64| end.unwrap_or(endless);
         let past = Past {
@@ -126,6 +167,8 @@ impl Hub {
             unit: told.unit,
             range: (or_endless(range.min, f64::NEG_INFINITY), or_endless(range.max, f64::INFINITY)),
             step,
+            calendar,
+            start: told.start + times(step, n_gaps as u64),
             origin: told.start + times(step, (told.values.len() as u64).saturating_sub(1)),
             n_leads: n_steps(horizon, step).max(1) as usize,
             samples: told.values[n_gaps..].iter().map(|value| value.unwrap_or(f64::NAN)).collect(),
@@ -162,16 +205,109 @@ impl Hub {
     }
 }
 
+/// The pasts of several series over the time in which all are known; `None` where their steps are not the same.
+fn aligned(mut parts: Vec<Past>) -> Option<Vec<Past>> {
+    let step = parts[0].step;
+    let start = parts.iter().map(|past| past.start).max()?;
+    let origin = parts.iter().map(|past| past.origin).min()?;
+    for past in &mut parts {
+        let early = start.saturating_since(past.start).as_nanos();
+        if past.step != step || !early.is_multiple_of(step.as_nanos()) {
+            return None;
+        }
+        past.samples.drain(..usize::try_from(early / step.as_nanos()).ok()?.min(past.samples.len()));
+        past.samples.truncate(usize::try_from(n_steps(origin.saturating_since(start), step)).ok()? + 1);
+        (past.start, past.origin) = (start, origin);
+    }
+    let n = parts[0].samples.len();
+    parts.iter().all(|past| past.samples.len() == n && n > 0).then_some(parts)
+}
+
+/// The past of the signals of an expression, in even steps that are the same for all.
+#[derive(Debug)]
+pub(crate) struct Pasts {
+    pub(crate) of: Expression,
+    /// Of the expression.
+    pub(crate) unit: String,
+    /// One for each signal, in their order.
+    parts: Vec<Past>,
+    /// Of each.
+    pub(crate) samples: Vec<Vec<f64>>,
+}
+
+impl Pasts {
+    /// Of a series alone.
+    pub(crate) fn of(past: Past) -> Self {
+        let (of, unit, samples) = (Expression::from(&*past.id), past.unit.clone(), vec![past.samples.clone()]);
+        Self { of, unit, samples, parts: vec![past] }
+    }
+
+    pub(crate) fn step(&self) -> Duration {
+        self.parts[0].step
+    }
+
+    /// Where the last step begins.
+    pub(crate) fn origin(&self) -> Timestamp {
+        self.parts[0].origin
+    }
+
+    pub(crate) fn n_leads(&self) -> usize {
+        self.parts[0].n_leads
+    }
+
+    /// What the expression comes to, before the first step.
+    pub(crate) fn blank(&self) -> Foresight {
+        let outlook = |past: &Past| past.frame().outlook(past.n_leads);
+        Foresight::new(self.of.clone(), self.parts.iter().map(outlook).collect())
+    }
+
+    /// The series' full name, or the expression.
+    fn id(&self) -> String {
+        if self.of.is_signal() { self.parts[0].id.clone() } else { self.of.to_string() }
+    }
+
+    fn n_steps(&self) -> usize {
+        self.parts[0].samples.len()
+    }
+
+    fn with(self, seasons: api::Seasons) -> Self {
+        Self { parts: self.parts.into_iter().map(|past| past.with(seasons)).collect(), ..self }
+    }
+
+    fn seconds(&self, n_steps: usize) -> f64 {
+        self.parts[0].seconds(n_steps)
+    }
+
+    fn too_young(&self) -> QueryError {
+        let n_known = |past: &&Past| past.samples.iter().filter(|sample| !sample.is_nan()).count();
+        self.parts.iter().min_by_key(n_known).expect("an expression has a signal").too_young()
+    }
+}
+
 impl Past {
     /// What is to be expected after it.
     pub(crate) fn outlook(&self) -> predict::Outlook {
-        let mut outlook = predict::Outlook::new(self.periods(), self.n_leads).within(self.range.0, self.range.1);
+        let mut outlook = self.frame().outlook(self.n_leads);
         self.samples.iter().for_each(|sample| outlook.step(*sample));
         outlook
     }
 
-    fn periods(&self) -> Periods {
-        Periods::day_and_week(self.step)
+    /// The same, without any season if there is to be none.
+    fn with(self, seasons: api::Seasons) -> Self {
+        let calendar = self.calendar.filter(|_| seasons == api::Seasons::Learned);
+        Self { calendar, ..self }
+    }
+
+    fn frame(&self) -> Frame<'_> {
+        Frame { start: self.start, step: self.step, range: self.range, calendar: self.calendar.as_ref() }
+    }
+
+    fn seasons(&self, found: &[FoundSeason]) -> Vec<api::Season> {
+        let told = |season: &FoundSeason| api::Season {
+            period_seconds: season.period * self.step.as_secs_f64(),
+            explained_ratio: season.share,
+        };
+        found.iter().map(told).collect()
     }
 
     fn seconds(&self, n_steps: usize) -> f64 {

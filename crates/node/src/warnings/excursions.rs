@@ -10,7 +10,7 @@ use warn::{Alarm, Chance, Comparison, Question, Usual, base_rate, futures};
 use super::running::Running;
 use super::{SEED, passage};
 use crate::api;
-use crate::hub::Hub;
+use crate::hub::{Hub, Pasts};
 use crate::schedule::times;
 
 /// The steps in which signals are looked at, or their own if those are longer, and how far ahead.
@@ -100,17 +100,17 @@ impl Known {
             found: Vec::new(),
         };
         // A series without a known step is as young as can be.
-        let Ok(past) = hub.past_in(id, step, HORIZON) else { return young(1, step) };
-        let n_week = (WEEK.as_nanos() / past.step.as_nanos()) as usize;
-        let week = &past.samples[past.samples.len().saturating_sub(n_week)..];
+        let Ok(past) = hub.past_in(id, step, HORIZON).map(Pasts::of) else { return young(1, step) };
+        let n_week = (WEEK.as_nanos() / past.step().as_nanos()) as usize;
+        let week = &past.samples[0][past.samples[0].len().saturating_sub(n_week)..];
         let n_missing = Usual::N_MIN.saturating_sub(week.iter().filter(|sample| !sample.is_nan()).count());
         if n_missing > 0 {
-            return young(n_missing, past.step);
+            return young(n_missing, past.step());
         }
         let usual = Usual::of(week).map_or(State::Constant, |usual| {
             let side =
                 |question| Side { base_rate: base_rate(&question, week), question, alarm: Alarm::new(RAISE, CLEAR) };
-            State::Asked { running: Box::new(Running::after(&past)), sides: usual.questions(past.n_leads).map(side) }
+            State::Asked { running: Box::new(Running::after(&past)), sides: usual.questions(past.n_leads()).map(side) }
         });
         let mut known = Self { until: now + REFRESH_EVERY, usual, found: Vec::new() };
         known.ask(id);
@@ -121,7 +121,7 @@ impl Known {
     fn go_on(&mut self, hub: &Hub, id: &str, now: Timestamp) {
         let State::Asked { running, .. } = &mut self.usual else { return };
         let before = running.next;
-        match running.go_on(hub, id) {
+        match running.go_on(hub) {
             Ok(true) if running.next == before => {}
             Ok(true) => self.ask(id),
             // It is looked up again, and may be gone.
@@ -131,7 +131,7 @@ impl Known {
 
     fn ask(&mut self, id: &str) {
         let State::Asked { running, sides } = &mut self.usual else { return };
-        let Some(futures) = futures(&running.outlook, running.n_leads, SEED) else { return };
+        let Some(futures) = futures(&running.foresight, running.n_leads, SEED) else { return };
         let excursion = |Side { question, base_rate, alarm }: &mut Side| {
             let chance = Chance::of(&futures, question);
             let is_there = question.comparison.holds(running.last, question.line);

@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
-use predict::Outlook;
 use units::Timestamp;
+use warn::{Expression, Foresight};
 
-use crate::hub::{Hub, Past, QueryError};
+use crate::hub::{Hub, Pasts, QueryError};
 use crate::schedule::times;
 
 #[derive(Debug)]
 pub(super) struct Running {
-    pub(super) outlook: Outlook,
+    pub(super) foresight: Foresight,
+    of: Expression,
     pub(super) unit: String,
     pub(super) step: Duration,
     pub(super) n_leads: usize,
@@ -24,30 +25,46 @@ pub(super) struct Running {
 
 impl Running {
     /// One that goes on after this past.
-    pub(super) fn after(past: &Past) -> Self {
-        let n_gaps = past.samples.iter().rev().take_while(|sample| sample.is_nan()).count();
-        Self {
-            outlook: past.outlook(),
-            step: past.step,
-            n_leads: past.n_leads,
-            known: past.origin - times(past.step, n_gaps as u64),
-            // The first is known.
-            last: past.samples[past.samples.len() - 1 - n_gaps],
-            next: past.origin + past.step,
+    pub(super) fn after(past: &Pasts) -> Self {
+        let (step, n_leads) = (past.step(), past.n_leads());
+        let n_steps = past.samples[0].len();
+        let begin = past.origin() - times(step, n_steps.saturating_sub(1) as u64);
+        let mut running = Self {
+            foresight: past.blank(),
+            of: past.of.clone(),
+            step,
+            n_leads,
+            known: begin,
+            last: f64::NAN,
+            next: begin,
             unit: past.unit.clone(),
-        }
+        };
+        running.take(&past.samples, n_steps);
+        running
     }
 
     /// Takes the steps that have ended; `false` when it has to begin anew. Blocks while the store is read.
-    pub(super) fn go_on(&mut self, hub: &Hub, id: &str) -> Result<bool, QueryError> {
-        let Some(samples) = hub.steps_since(id, self.next, self.step)? else { return Ok(false) };
-        for sample in samples {
-            self.outlook.step(sample);
-            if !sample.is_nan() {
-                (self.known, self.last) = (self.next, sample);
+    pub(super) fn go_on(&mut self, hub: &Hub) -> Result<bool, QueryError> {
+        let signals = self.of.signals().iter();
+        let samples =
+            signals.map(|id| hub.steps_since(id, self.next, self.step)).collect::<Result<Option<Vec<_>>, _>>()?;
+        let Some(samples) = samples else { return Ok(false) };
+        // The others wait for one that is late.
+        let n = samples.iter().map(Vec::len).min().unwrap_or(0);
+        self.take(&samples, n);
+        Ok(true)
+    }
+
+    /// Takes the first steps of all signals.
+    fn take(&mut self, samples: &[Vec<f64>], n: usize) {
+        let mut row = vec![f64::NAN; samples.len()];
+        for idx in 0..n {
+            row.iter_mut().zip(samples).for_each(|(value, samples)| *value = samples[idx]);
+            let value = self.foresight.step(&row);
+            if !value.is_nan() {
+                (self.known, self.last) = (self.next, value);
             }
             self.next = self.next + self.step;
         }
-        Ok(true)
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use alert::Alert;
 use units::Timestamp;
-use warn::{Alarm, Chance, Question, Rule, futures};
+use warn::{Alarm, Chance, Expression, Question, Rule, futures};
 
 use super::kept::Stood;
 use super::running::Running;
@@ -56,7 +56,7 @@ impl Watched {
     }
 
     pub(super) fn key(&self) -> (String, Duration) {
-        (self.rule.when.signal.clone(), self.rule.within)
+        (self.rule.when.of.to_string(), self.rule.within)
     }
 
     /// What outlives a restart; `None` where it does not stand.
@@ -66,7 +66,7 @@ impl Watched {
 
     /// Asks how probable it is, if a step has ended since. A rule that cannot be asked stays as it was.
     pub(super) fn ask(&mut self, hub: &Hub, lookout: &mut Lookout, now: Timestamp) {
-        let answer = look(hub, lookout, self.key()).map_err(|error| error.to_string());
+        let answer = look(hub, lookout, self.key(), &self.rule.when.of).map_err(|error| error.to_string());
         match answer.and_then(|running| self.answer(running)) {
             Err(problem) => self.problem = Some(problem),
             Ok(said) => {
@@ -87,8 +87,8 @@ impl Watched {
         }
         let question = Question::of(when, &running.unit, *within, *lasting, running.step);
         let question = question.map_err(|error| error.to_string())?;
-        let futures = futures(&running.outlook, question.n_leads, SEED);
-        let futures = futures.ok_or_else(|| format!("`{}` is too young for a forecast", when.signal))?;
+        let futures = futures(&running.foresight, question.n_leads, SEED);
+        let futures = futures.ok_or_else(|| format!("`{}` is too young for a forecast", when.of))?;
         let &Running { step, known: origin, next, .. } = running;
         Ok(Said { chance: Chance::of(&futures, &question), origin, step, next })
     }
@@ -110,7 +110,7 @@ impl Watched {
         Some(Alert {
             rule: rule.name.clone(),
             host: host.to_owned(),
-            series: rule.when.signal.clone(),
+            series: rule.when.of.to_string(),
             summary,
             probability: said.chance.probability,
             stands: true,
@@ -149,7 +149,7 @@ impl Watched {
         let Rule { name, when, within, lasting, raise, clear } = &self.rule;
         api::Warning {
             name: name.clone(),
-            id: when.signal.clone(),
+            id: when.of.to_string(),
             statement: when.to_string(),
             within_seconds: within.as_secs_f64(),
             for_seconds: lasting.map(|lasting| lasting.as_secs_f64()),
@@ -166,14 +166,18 @@ impl Watched {
     }
 }
 
-/// The outlook of a series up to this moment. What fails begins anew when it is asked for again.
-fn look<'a>(hub: &Hub, lookout: &'a mut Lookout, key: (String, Duration)) -> Result<&'a Running, QueryError> {
-    let (id, within) = &key;
+/// The outlook of an expression up to this moment. What fails begins anew when it is asked for again.
+fn look<'a>(
+    hub: &Hub,
+    lookout: &'a mut Lookout,
+    key: (String, Duration),
+    of: &Expression,
+) -> Result<&'a Running, QueryError> {
     let mut running = lookout.remove(&key);
-    let goes_on = running.as_mut().map_or(Ok(false), |running| running.go_on(hub, id))?;
+    let goes_on = running.as_mut().map_or(Ok(false), |running| running.go_on(hub))?;
     let running = match running.filter(|_| goes_on) {
         Some(running) => running,
-        None => Running::after(&hub.past(id, *within, "within")?),
+        None => Running::after(&hub.pasts(of, key.1)?),
     };
     Ok(lookout.entry(key).insert_entry(running).into_mut())
 }

@@ -22,6 +22,22 @@ impl Paths {
         self.values.extend(values);
     }
 
+    /// What is computed of the values of several, path by path and lead by lead.
+    ///
+    /// # Panics
+    /// When there are none, or they are not equally many or far.
+    #[must_use]
+    pub fn combined(of: &[Self], value: impl Fn(&[f64]) -> f64) -> Self {
+        let first = of.first().expect("there are paths");
+        assert!(of.iter().all(|one| (one.n_paths, one.values.len()) == (first.n_paths, first.values.len())));
+        let mut row = vec![0.0; of.len()];
+        let at = |idx: usize| {
+            row.iter_mut().zip(of).for_each(|(value, one)| *value = one.values[idx]);
+            value(&row)
+        };
+        Self { n_paths: first.n_paths, values: (0..first.values.len()).map(at).collect() }
+    }
+
     /// How many there are.
     #[must_use]
     pub fn n_paths(&self) -> usize {

@@ -58,6 +58,11 @@ impl Periods {
         Ok(Self([short, long]))
     }
 
+    /// Their lengths in steps, ascending.
+    pub fn steps(self) -> impl Iterator<Item = f64> {
+        self.0.into_iter().filter(|period| *period > 0.0)
+    }
+
     /// The shortest one, or what takes its place where there is none, in steps: memory is counted in it.
     pub(super) fn memory(self) -> f64 {
         const APERIODIC: f64 = 512.0;

@@ -31,7 +31,7 @@ const HUBER: f64 = 1.0;
 const N_ERRORS_MIN: f64 = 50.0;
 
 /// Periods that the regression remembers, and the record of candidates.
-const MEMORY: f64 = 10.0;
+pub(super) const MEMORY: f64 = 10.0;
 const MEMORY_RECORD: f64 = 5.0;
 
 /// The weight of a candidate goes with this power of one over its mean absolute error.
@@ -165,19 +165,18 @@ impl Rung {
             return None;
         }
         self.n += 1.0;
-        let (lead, spacing) = (self.lead as f64, self.spacing as f64);
-        let memory = |periods: f64| (periods * period).max(MEMORY_LEADS * lead) / spacing;
+        let (memory, of_record) = (self.memory(MEMORY * period), self.memory(MEMORY_RECORD * period));
         let error = sample - said.combined;
         let scaled = if self.typical() > 0.0 { error / self.typical() } else { 0.0 };
         if self.typical() > 0.0 && self.n > 2.0 {
             let weight = 1.0 / (OVERLAP * self.n_under_way()).max(1.0);
-            self.tails.learn(scaled / NORMAL_DEVIATION, weight, kept_of(2.0 * memory(MEMORY)));
-            self.go_together(scaled, said.shorter, memory(MEMORY));
-            self.go_on(origin, scaled, memory(MEMORY));
+            self.tails.learn(scaled / NORMAL_DEVIATION, weight, kept_of(2.0 * memory));
+            self.go_together(scaled, said.shorter, memory);
+            self.go_on(origin, scaled, memory);
         }
         let [lasting, plain, last, naive] = said.candidates.map(|candidate| (sample - candidate).abs());
-        self.record.learn([lasting, plain, last, naive, error.abs()], memory(MEMORY_RECORD));
-        self.learn(&said, sample, kept_of(memory(MEMORY)));
+        self.record.learn([lasting, plain, last, naive, error.abs()], of_record);
+        self.learn(&said, sample, kept_of(memory));
         Some((origin, scaled))
     }
 
@@ -193,7 +192,18 @@ impl Rung {
         self.said.iter_mut().for_each(|said| said.features[feature] = 0.0);
     }
 
-    fn n_under_way(&self) -> f64 {
+    /// Forecasts that are remembered where it is for so many steps.
+    pub(super) fn memory(&self, n_steps: f64) -> f64 {
+        n_steps.max(MEMORY_LEADS * self.lead as f64) / self.spacing as f64
+    }
+
+    /// The error, in mean absolute ones, of what was said of the sample of step `clock`, if that is the last that is known.
+    pub(super) fn error_at(&self, clock: u64) -> Option<f64> {
+        let (origin, error) = self.last;
+        (origin.checked_add(self.lead as u64) == Some(clock)).then_some(error)
+    }
+
+    pub(super) fn n_under_way(&self) -> f64 {
         (self.said.len() - 1) as f64
     }
 

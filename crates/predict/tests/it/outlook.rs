@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
-use predict::{Calendar, Outlook, Periods, PeriodsError};
+use predict::{Calendar, Joint, Outlook, Paths, Periods, PeriodsError};
 use units::{Confidence, Timestamp};
 
 use crate::testdata::{NAB, samples};
@@ -351,4 +351,49 @@ fn paths_of_recorded_traces_are_numbers() {
             }
         }
     }
+}
+
+/// The 5th and 95th percentile of what is computed of joint futures `lead` steps ahead.
+fn spread(joint: &Joint, lead: usize, value: impl Fn(&[f64]) -> f64) -> f64 {
+    let mut values = Paths::combined(&joint.paths(2000, lead, 3), value).at(lead).to_vec();
+    values.sort_unstable_by(f64::total_cmp);
+    values[1900] - values[100]
+}
+
+#[test]
+fn series_that_move_together_are_drawn_together() {
+    let mut noise = Noise(31);
+    let mut joint = Joint::new(vec![Outlook::new(Periods::NONE, 32); 3]);
+    let (mut shared, mut own, mut apart) = (0.0, 0.0, 0.0);
+    for _ in 0..6000 {
+        shared = 0.9 * shared + noise.next();
+        own = 0.9 * own + 0.3 * noise.next();
+        apart = 0.9 * apart + noise.next();
+        joint.step(&[shared + own, shared - own, apart]);
+    }
+    for lead in [1, 8, 32] {
+        let alone = spread(&joint, lead, |of| of[0]);
+        let difference = spread(&joint, lead, |of| of[0] - of[1]);
+        let sum = spread(&joint, lead, |of| of[0] + of[1]);
+        let with_another = spread(&joint, lead, |of| of[0] + of[2]);
+        // Variances of 1.09 each: 4 of the sum, 0.36 of the difference, 2.09 with a series that has nothing to do with it.
+        assert!((difference / alone - (0.36 / 1.09_f64).sqrt()).abs() < 0.12, "lead {lead}: {difference} of {alone}");
+        assert!((sum / alone - (4.0 / 1.09_f64).sqrt()).abs() < 0.15, "lead {lead}: {sum} of {alone}");
+        assert!(
+            (with_another / alone - (2.09 / 1.09_f64).sqrt()).abs() < 0.2,
+            "lead {lead}: {with_another} of {alone}"
+        );
+    }
+    assert_eq!(joint.paths(50, 4, 1), joint.paths(50, 4, 1));
+}
+
+#[test]
+fn a_series_alone_is_drawn_as_without_others() {
+    let (mut joint, mut outlook, mut noise) = (Joint::new(vec![daily(8)]), daily(8), Noise(32));
+    for _ in 0..500 {
+        let sample = noise.next();
+        joint.step(&[sample]);
+        outlook.step(sample);
+    }
+    assert_eq!(joint.paths(100, 8, 1), [outlook.paths(100, 8, 1)]);
 }

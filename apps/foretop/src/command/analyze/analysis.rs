@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use predict::{Outlook, Periods};
 use serde::Serialize;
 use series::Series;
-use statistics::{Kpss, PoxPoint, StatisticError, Verdict};
+use statistics::{Decomposition, Kpss, PoxPoint, StatisticError, Verdict};
+use text::figure::six_digits;
 use units::{Timestamp, span};
 
 use crate::whiteness::{Normality, Whiteness};
@@ -29,6 +31,8 @@ pub struct Analysis {
     pub whiteness: Option<Whiteness>,
     pub normality: Option<Normality>,
     pub aggregated: Vec<Level>,
+    /// `None` without a season that came three times.
+    pub decomposition: Option<Parts>,
     /// The samples that what follows is of.
     pub stretch: Stretch,
     pub stationarity: Option<Stationarity>,
@@ -53,6 +57,24 @@ pub struct Level {
     pub length: usize,
     pub n: usize,
     pub variance: f64,
+}
+
+/// What the series is put together from.
+#[derive(Debug, Serialize)]
+pub struct Parts {
+    pub level_ratio: f64,
+    pub seasons: Vec<Season>,
+    pub rest_ratio: f64,
+    #[serde(skip)]
+    pub values: Decomposition,
+}
+
+/// Days, weeks, and what was found.
+#[derive(Debug, Serialize)]
+pub struct Season {
+    pub name: String,
+    pub period_samples: f64,
+    pub explained_ratio: f64,
 }
 
 #[derive(Debug, Serialize)]
@@ -109,6 +131,7 @@ impl Analysis {
             whiteness: available.of(statistics::Whiteness::test(samples, n_lags, 0).map(Whiteness::from)),
             normality: available.of(statistics::normality(samples).map(Normality::from)),
             aggregated: aggregated(samples),
+            decomposition: parts(samples, series.grid().map(|grid| grid.step)),
             stretch: Stretch { first_idx, n: stretch.len() },
             stationarity: available.of(statistics::stationarity(stretch).map(Stationarity::from)),
             hurst: hurst(stretch, &mut available),
@@ -148,6 +171,35 @@ impl Available<'_> {
             self.reasons.push(reason);
         }
         None
+    }
+}
+
+/// By days and weeks, where the step tells how long they are, and by the seasons that an outlook finds.
+fn parts(samples: &[f64], step: Option<Duration>) -> Option<Parts> {
+    let given = step.map_or(Periods::NONE, Periods::day_and_week);
+    let mut outlook = Outlook::new(given, 1);
+    samples.iter().for_each(|sample| outlook.step(*sample));
+    let periods: Vec<f64> = given.steps().chain(outlook.found().iter().map(|season| season.period)).collect();
+    let values = statistics::decomposition(samples, &periods)?;
+    let season = |season: &statistics::Season| Season {
+        name: name(season.period, step),
+        period_samples: season.period,
+        explained_ratio: season.component.share,
+    };
+    Some(Parts {
+        level_ratio: values.level.share,
+        seasons: values.seasons.iter().map(season).collect(),
+        rest_ratio: values.rest.share,
+        values,
+    })
+}
+
+fn name(period: f64, step: Option<Duration>) -> String {
+    let Some(step) = step else { return format!("period of {} samples", six_digits(period)) };
+    match (period * step.as_secs_f64()).round() {
+        86_400.0 => "day".to_owned(),
+        604_800.0 => "week".to_owned(),
+        seconds => format!("period of {}", span::format(Duration::from_secs_f64(seconds))),
     }
 }
 

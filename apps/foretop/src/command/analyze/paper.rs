@@ -40,11 +40,22 @@ fn sentences(analysis: &Analysis) -> Vec<(&'static str, String)> {
         let sentence = format!("samples {first} to {last}, which stationarity, Hurst exponents and periodogram are of");
         sentences.push(("unbroken", sentence));
     }
+    if let Some(parts) = &analysis.decomposition {
+        let seasons = parts.seasons.iter().map(|season| (&*season.name, season.explained_ratio));
+        let all = [("level", parts.level_ratio)].into_iter().chain(seasons).chain([("rest", parts.rest_ratio)]);
+        let shares: Vec<String> = all.map(|(name, share)| format!("{name} {}", percent(share))).collect();
+        sentences.push(("decomposition", format!("of the variance {}", shares.join(", "))));
+    }
     if let Some(tested) = &analysis.stationarity {
         let (level, trend) = (kpss(&tested.level), kpss(&tested.trend));
         sentences.push(("stationarity", format!("{}: KPSS {level} for a level, {trend} for a line", tested.sentence)));
     }
     sentences
+}
+
+/// What chance has put below 0 explains nothing.
+fn percent(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share.max(0.0))
 }
 
 fn samples(analysis: &Analysis) -> String {

@@ -3,7 +3,7 @@
 use picture::{Axis, Chart, Frame, Mark, Picture, Place, Scale};
 use statistics::{Line, Periodogram};
 
-use super::analysis::Analysis;
+use super::analysis::{Analysis, Parts, Season};
 
 const WIDTH: f64 = 1200.0;
 const HEIGHT: f64 = 900.0;
@@ -14,9 +14,11 @@ const HEAD: f64 = 52.0;
 const N_DOTS_MAX: usize = 60;
 const N_FREQUENCIES_MAX: usize = 500;
 
-/// Four charts under the name of what was analyzed.
+/// Four charts under the name of what was analyzed; where there are seasons, below them those and the level.
 pub fn picture(analysis: &Analysis, name: &str) -> Picture {
-    let mut picture = Picture::blank(WIDTH, HEIGHT);
+    let parts: Vec<Chart> = analysis.decomposition.as_ref().map(charts_of).unwrap_or_default();
+    let n_rows = parts.len().div_ceil(2);
+    let mut picture = Picture::blank(WIDTH, HEIGHT + n_rows as f64 * (HEIGHT - HEAD) / 2.0);
     picture.write(title(analysis, name), Place { x: 84.0, y: 36.0 }, 19.0);
     let charts = [
         correlations(analysis, "Autocorrelation", &analysis.autocorrelations),
@@ -25,11 +27,46 @@ pub fn picture(analysis: &Analysis, name: &str) -> Picture {
         pox(analysis),
     ];
     let (width, height) = (WIDTH / 2.0, (HEIGHT - HEAD) / 2.0);
-    for (idx, chart) in charts.iter().enumerate() {
+    for (idx, chart) in charts.iter().chain(&parts).enumerate() {
         let corner = Place { x: (idx % 2) as f64 * width, y: HEAD + (idx / 2) as f64 * height };
         chart.draw(&mut picture, Frame { corner, width, height });
     }
     picture
+}
+
+/// Level, seasons and rest, each with its share.
+fn charts_of(parts: &Parts) -> Vec<Chart> {
+    let Parts { values, level_ratio, rest_ratio, seasons } = parts;
+    let level = ("Level".to_owned(), *level_ratio, &values.level.values[..]);
+    let rest = ("Rest".to_owned(), *rest_ratio, &values.rest.values[..]);
+    let of_season = |(named, season): (&Season, &statistics::Season)| {
+        // One cycle tells all.
+        let n = (season.period.ceil() as usize + 1).min(season.component.values.len());
+        let mut name = named.name.clone();
+        name[..1].make_ascii_uppercase();
+        (name, named.explained_ratio, season.component.values.get(..n).unwrap_or_default().to_vec())
+    };
+    let seasons: Vec<_> = seasons.iter().zip(&values.seasons).map(of_season).collect();
+    let seasons = seasons.iter().map(|(name, share, values)| (name.clone(), *share, &values[..]));
+    let chart = |(title, share, values): (String, f64, &[f64])| {
+        let points = thinned_means(values);
+        Chart {
+            title,
+            caption: format!("{:.0} % of the variance", 100.0 * share.max(0.0)),
+            x: Axis::over("sample", Scale::Linear, [0.0, values.len() as f64]),
+            y: Axis::over("value", Scale::Linear, points.iter().map(|point| point.1)),
+            marks: vec![Mark::Line(points)],
+        }
+    };
+    [level].into_iter().chain(seasons).chain([rest]).map(chart).collect()
+}
+
+/// Means of as many samples as make no more than [`N_FREQUENCIES_MAX`] of them; gaps are left out.
+fn thinned_means(values: &[f64]) -> Vec<(f64, f64)> {
+    let length = values.len().div_ceil(N_FREQUENCIES_MAX).max(1);
+    let means = series::bucket_means(values, length);
+    let points = means.iter().enumerate().map(|(idx, mean)| ((idx * length) as f64, *mean));
+    points.filter(|(_, mean)| mean.is_finite()).collect()
 }
 
 fn title(analysis: &Analysis, name: &str) -> String {

@@ -9,7 +9,7 @@ use alert::{Alert, Post, Server, Way};
 use anyhow::Context;
 use clap::Args;
 use http_client::{Address, Login, Trust};
-use node_api::{self as api, Client, ClientError};
+use node_api::{self as api, Client, ClientError, Seasons};
 use text::printable;
 use units::Timestamp;
 use warn::{Alarm, Rule};
@@ -107,7 +107,7 @@ impl Watch {
         out: &mut dyn Write,
     ) -> anyhow::Result<(Option<Alert>, bool)> {
         let Watched { rule, alarm, since, is_mute } = watched;
-        let answer = match client.probability(&rule.when.to_string(), rule.within, rule.lasting) {
+        let answer = match client.probability(&rule.when.to_string(), rule.within, rule.lasting, Seasons::Learned) {
             Ok(answer) => answer,
             Err(error) => {
                 // A rule that cannot be asked stays as it was, and ends at Alertmanager if that lasts.

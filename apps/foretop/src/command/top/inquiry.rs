@@ -3,7 +3,7 @@
 use std::sync::mpsc::{self, Sender};
 use std::time::Duration;
 
-use node_api::{Client, ClientError, RangeText};
+use node_api::{Client, ClientError, RangeText, Seasons};
 use units::{Confidence, span};
 
 use super::state::{Detail, Far, Update};
@@ -46,7 +46,7 @@ fn answer(client: &Client, question: &Question) -> Detail {
 }
 
 fn far(client: &Client, Question { id, horizon, .. }: &Question) -> Result<Far, ClientError> {
-    let outlook = client.outlook(id, *horizon, Confidence::P95)?;
+    let outlook = client.outlook(id, *horizon, Confidence::P95, Seasons::Learned)?;
     let range = RangeText { from: Some(format!("-{}", span::format(*horizon))), to: None };
     let samples = client.samples(id, range, Duration::try_from_secs_f64(outlook.step_seconds).ok())?;
     Ok(Far { outlook, past: samples.values.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect() })

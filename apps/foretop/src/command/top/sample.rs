@@ -96,6 +96,7 @@ pub fn far() -> Far {
         history_seconds: 604_800.0,
         seen_seconds: 7200.0,
         season_ratio: None,
+        seasons: Vec::new(),
     };
     Far { outlook, past: vec![2.0; N_STEPS] }
 }

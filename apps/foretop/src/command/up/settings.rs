@@ -11,8 +11,9 @@ use anyhow::{Context, bail};
 use door::Door;
 use etcetera::BaseStrategy;
 use http_client::{Address, Login, Trust};
-use node::Config;
-use predict::Spec;
+use jiff::tz::TimeZone;
+use node::{Config, OutlookSettings};
+use predict::{Calendar, Spec};
 use secret::{Form, Privacy, Token};
 use sensor::HybridSettings;
 use serde::{Deserialize, Serialize};
@@ -26,7 +27,7 @@ use super::feeds::{KernelSection, QuerySection, ResponderSection, ScrapeSection,
 use super::remote_write::RemoteWriteSection;
 use super::streams::{FollowSection, StreamSection};
 use super::warnings::{ServerSection, WarnSection};
-use crate::argument::Peer;
+use crate::argument::{Peer, time_zone};
 use crate::secret::warn_of;
 
 /// Everything that can be set.
@@ -91,6 +92,13 @@ pub struct HybridSection {
 #[serde(default, deny_unknown_fields)]
 pub struct ForecastSection {
     pub model: Spec,
+    /// That of the system where it is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_zone: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub holidays: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub no_season: Vec<String>,
 }
 
 /// `[store]`
@@ -147,7 +155,7 @@ impl Default for HybridSection {
 
 impl Default for ForecastSection {
     fn default() -> Self {
-        Self { model: Config::default().model }
+        Self { model: Config::default().model, time_zone: None, holidays: Vec::new(), no_season: Vec::new() }
     }
 }
 
@@ -197,6 +205,7 @@ impl Settings {
             in_memory,
             every,
             model,
+            time_zone,
             retention,
             tls_cert,
             tls_key,
@@ -231,6 +240,7 @@ impl Settings {
         replace_all(&mut self.node.without, without);
         self.hybrid.enabled |= hybrid;
         replace(&mut self.forecast.model, model);
+        self.forecast.time_zone = time_zone.or_else(|| self.forecast.time_zone.take());
         replace(&mut self.store.retention, retention);
         replace(&mut self.store.max, store_max);
         replace(&mut self.mpi.jobs, mpi_jobs);
@@ -303,6 +313,7 @@ impl Settings {
             data_dir: self.store.place().map(Path::to_owned),
             step: self.node.every,
             model: self.forecast.model.clone(),
+            outlooks: self.forecast.outlooks().context("[forecast]")?,
             retention: self.store.retention,
             store_max: self.store.max,
             token: self.access.token_file.as_deref().map(Token::from_file).transpose()?,
@@ -318,6 +329,18 @@ impl Settings {
             watch,
             door,
         })
+    }
+}
+
+impl ForecastSection {
+    fn outlooks(&self) -> anyhow::Result<OutlookSettings> {
+        let zone = self.time_zone.as_deref().map(time_zone).transpose()?.unwrap_or_else(TimeZone::system);
+        let holiday = |date: &String| {
+            date.parse().with_context(|| format!("`{date}` in `holidays` is no date; write for example 2026-12-25"))
+        };
+        let holidays = self.holidays.iter().map(holiday).collect::<Result<_, _>>()?;
+        let no_season = self.no_season.iter().map(|glob| glob.parse()).collect::<Result<_, _>>()?;
+        Ok(OutlookSettings { calendar: Calendar::new(zone, holidays), no_season })
     }
 }
 
@@ -455,6 +478,18 @@ mod tests {
         assert_eq!(settings.node.every, Duration::from_millis(100));
         assert_eq!(settings.forecast.model.to_string(), "BM(8)");
         assert_eq!(settings.store, StoreSection::default());
+    }
+
+    #[test]
+    fn days_are_those_of_a_time_zone_with_holidays() {
+        let outlooks = |text: &str| toml::from_str::<ForecastSection>(text).unwrap().outlooks();
+        assert!(outlooks("time_zone = 'UTC'\nholidays = ['2026-12-25']\nno_season = ['disk.*']").is_ok());
+        for (text, name) in
+            [("time_zone = 'Mars'", "`Mars`"), ("holidays = ['25.12.']", "`25.12.`"), ("no_season = ['']", "``")]
+        {
+            let error = format!("{:#}", outlooks(text).unwrap_err());
+            assert!(error.contains(name), "{error}");
+        }
     }
 
     #[test]

@@ -48,6 +48,23 @@ fn tomorrow_looks_like_the_days_before() {
 }
 
 #[test]
+fn seasons_that_were_found_are_told_and_can_be_switched_off() {
+    // As many samples as are needed to tell others from the day.
+    let (host, _) = Host::start().with_days(20 * DAY);
+    let ask = |query: &str| -> Outlook { host.get(&format!("/api/v1/series/shop.requests/outlook?{query}")).json() };
+    let outlook = ask("horizon=24h");
+    let [season, ..] = outlook.seasons[..] else { panic!("a season beside the day: {outlook:?}") };
+    // What is added to the shape rises twice in 13 steps.
+    assert!((season.period_seconds - 6.5 * 1800.0).abs() < 30.0, "{season:?}");
+    assert!((0.0..0.01).contains(&season.explained_ratio), "{season:?}");
+    let without = ask("horizon=24h&season=false");
+    assert_eq!((without.season_ratio, &without.seasons[..]), (None, &[][..]));
+    assert_ne!(without.median, ask("horizon=24h&season=true").median);
+    let query = "/api/v1/probability?statement=shop.requests%3E140&within=8h&season=false";
+    assert_eq!(host.get(query).json::<Probability>().seasons, []);
+}
+
+#[test]
 fn a_statement_s_probability_comes_with_its_record() {
     let (host, _) = Host::start().with_days(10 * DAY);
     let ask = |query: &str| -> Probability { host.get(&format!("/api/v1/probability?{query}")).json() };
@@ -67,6 +84,42 @@ fn a_statement_s_probability_comes_with_its_record() {
 }
 
 #[test]
+fn statements_may_be_about_several_signals() {
+    let (host, shape) = Host::start().with_days(10 * DAY);
+    let now = clock::now().floor_to(STEP);
+    for (id, unit, factor) in [("shop.capacity", "requests/s", 2.0), ("shop.heat", "celsius", 1.0)] {
+        let series = json!({"id": id, "unit": unit, "step": "1800s", "model": "LAST"});
+        assert_eq!(host.post("/api/v1/series", &series.to_string()).status, 201);
+        // As long as it has been known: half as long as the other.
+        let sample = |i: usize| json!({"time": (now - STEP * u32::try_from(5 * DAY - 1 - i).unwrap()).to_string(), "value": factor * 100.0});
+        let samples: Vec<_> = (0..5 * DAY).map(sample).collect();
+        let pushed = host.post(&format!("/api/v1/series/{id}/samples"), &json!({ "samples": samples }).to_string());
+        assert_eq!(pushed.status, 200, "{pushed:?}");
+    }
+    let ask = |query: &str| -> Probability { host.get(&format!("/api/v1/probability?{query}")).json() };
+    // The peak is at 150 of 200, in six hours.
+    assert!((shape(10 * DAY + DAY / 4) - 150.0).abs() < 1.0);
+    let soon = ask("statement=shop.requests%20/%20shop.capacity%3E70%25&within=8h");
+    assert_eq!((soon.id.as_str(), soon.unit.as_str(), soon.line), ("shop.requests / shop.capacity", "ratio", 0.7));
+    assert!(soon.probability > 0.95 && soon.record.n > 50, "{soon:?}");
+    assert!([5 * DAY, 5 * DAY + 1].contains(&((soon.history_seconds / 1800.0) as usize)), "{}", soon.history_seconds);
+    let never = ask("statement=shop.requests%20/%20shop.capacity%3E85%25&within=8h");
+    assert!(never.probability < 0.05, "{never:?}");
+    let difference = ask("statement=max(shop.capacity%20-%20shop.requests)%3C40&within=8h");
+    assert_eq!(difference.statement, "max(shop.capacity - shop.requests) < 40requests/s".replace("requests/s", ""));
+    for (query, part) in [
+        ("statement=shop.requests%20%2B%20shop.heat%3E5", "`shop.heat` in `celsius`"),
+        ("statement=shop.requests%20%2B%3E5", "a signal is missing at the end"),
+        ("statement=shop.requests%20/%20shop.heat%3E5%25", "`requests/s/celsius`"),
+    ] {
+        let refused = host.get(&format!("/api/v1/probability?{query}"));
+        refused.check_refused(400, BadParameter, Some("statement"));
+        assert!(refused.body.contains(part), "{}", refused.body);
+    }
+    host.get("/api/v1/probability?statement=shop.requests%20/%20nothing%3E5").check_refused(404, UnknownSeries, None);
+}
+
+#[test]
 fn questions_that_make_no_sense_are_refused_by_field() {
     let (host, _) = Host::start().with_days(DAY);
     for (query, field) in [
@@ -78,6 +131,7 @@ fn questions_that_make_no_sense_are_refused_by_field() {
         ("statement=shop.requests%3E5&within=0s", "within"),
         ("statement=shop.requests%3E5&within=2h&for=3h", "for"),
         ("statement=max(shop.requests)%3E5&within=2h&for=1h", "for"),
+        ("statement=shop.requests%3E5&season=maybe", "season"),
     ] {
         host.get(&format!("/api/v1/probability?{query}")).check_refused(400, BadParameter, Some(field));
     }
