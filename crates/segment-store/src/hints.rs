@@ -13,6 +13,9 @@ pub(crate) const NEXT: &str = "hints.new";
 
 const MAGIC: [u8; 8] = *b"forthnt1";
 
+/// More than all hints and runs that there can be: 2^17 of 24 bytes, and 2^16 of 16.
+const SIZE_MAX: u64 = 8 << 20;
+
 /// Writes all hints in place of the last ones.
 ///
 /// # Errors
@@ -33,7 +36,8 @@ pub(crate) fn write(storage: &mut dyn Storage, head: Head, hints: &Hints, runs: 
 
 /// The last ones, if they are whole and of this store, without those of runs that are no longer known.
 pub(crate) fn read(storage: &mut dyn Storage, head: Head, run: impl Fn(RunId) -> Option<Run>) -> Option<Hints> {
-    let mut bytes = vec![0; usize::try_from(storage.size(NAME).ok()?).ok()?];
+    let size = storage.size(NAME).ok().filter(|size| *size <= SIZE_MAX)?;
+    let mut bytes = vec![0; size as usize];
     storage.read(NAME, 0, &mut bytes).ok()?;
     let (mut rest, checksum) = bytes.split_last_chunk()?;
     if crc32fast::hash(rest) != u32::from_le_bytes(*checksum)
