@@ -190,7 +190,11 @@ mod tests {
                 // These hand on `--help` to a program, which has all of it.
                 if matches!(
                     path.as_str(),
-                    "foretop mpi ace" | "foretop mpi comb" | "foretop mpi miniapp" | "foretop mpi noise"
+                    "foretop mpi ace"
+                        | "foretop mpi comb"
+                        | "foretop mpi miniapp"
+                        | "foretop mpi noise"
+                        | "foretop mpi sort"
                 ) {
                     continue;
                 }

@@ -175,8 +175,7 @@ pub(crate) fn locality(settings: Settings) -> Answer {
         let found = located(data);
         let of_hits = |n: u64| n as f64 / found.n_hits.max(1) as f64;
         // A version may be longer than the last one, by what was inserted.
-        let within =
-            |n: usize| found.ages.iter().filter(|&&age| age as usize <= n * n_version * 5 / 4).count() as u64;
+        let within = |n: usize| found.ages.iter().filter(|&&age| age as usize <= n * n_version * 5 / 4).count() as u64;
         least = least.min(of_hits(found.n_near));
         table.row([
             (*name).to_owned(),

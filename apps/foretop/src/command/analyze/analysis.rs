@@ -31,7 +31,7 @@ pub struct Analysis {
     pub whiteness: Option<Whiteness>,
     pub normality: Option<Normality>,
     pub aggregated: Vec<Level>,
-    /// `None` without a season that came three times.
+    /// `None` without a season that came three times and explains anything.
     pub decomposition: Option<Parts>,
     /// The samples that what follows is of.
     pub stretch: Stretch,
