@@ -5,7 +5,7 @@ and a log that takes a tenth of it and is cut every eight minutes. What is avail
 
 Without arguments it replays that file. Every ten seconds an outlook says how probable it is that the disk is full within a quarter of the
 hour; it warns from 80 % on, and until that is below 50 %. Lines are `predict_linear` over windows of five and fifteen minutes, and warn
-while they are at zero within the same time. A warning is right if the disk is full within the quarter of an hour after it.
+while they are at zero within the same time. A warning is too early if the disk is not full within the quarter of an hour after it.
 """
 
 import argparse
@@ -38,7 +38,9 @@ class Verdict(NamedTuple):
 
     name: str
     told: npt.NDArray[np.bool_]
-    wrong: int
+    n: int
+    # More than a quarter of an hour before the disk was full.
+    n_early: int
     # Seconds before the disk was full when the last warning began, which stood until then; None where none did.
     ahead: int | None
 
@@ -59,11 +61,11 @@ def main() -> None:
         *(verdict(f"line of {minutes} min", line_warns(available, minutes)) for minutes in LINE_MINUTES),
     ]
     rows = [
-        [name, str(wrong), "never" if ahead is None else f"{ahead // 60}:{ahead % 60:02} min"]
-        for name, _, wrong, ahead in verdicts
+        [name, str(n), str(n_early), "never" if ahead is None else f"{ahead // 60}:{ahead % 60:02} min before"]
+        for name, _, n, n_early, ahead in verdicts
     ]
     title = f"A disk that is full after {len(available) * STEP_SECONDS // 60} min: warnings of the next quarter of an hour"
-    print_table(title, ["", "wrong warnings", "the right one stood from"], rows)
+    print_table(title, ["", "warnings", "too early", "the last stood from"], rows)
     print_machine(machine())
     save("disk_fills", {"rows": rows})
     if arguments.plot:
@@ -130,11 +132,11 @@ def line_warns(available: Samples, minutes: int) -> npt.NDArray[np.bool_]:
 
 
 def verdict(name: str, told: npt.NDArray[np.bool_]) -> Verdict:
-    """Count warnings that the next quarter of an hour did not confirm, and find the one that stood until the end."""
+    """Count warnings, and those that the next quarter of an hour did not confirm; find the one that stood until the end."""
     begins = np.flatnonzero(told & ~np.concatenate(([False], told[:-1])))
-    wrong = int(np.sum(begins < len(told) - LEAD))
+    n_early = int(np.sum(begins < len(told) - LEAD))
     ahead = (len(told) - int(begins[-1])) * STEP_SECONDS if len(begins) and told[-1] else None
-    return Verdict(name, told, wrong, ahead)
+    return Verdict(name, told, len(begins), n_early, ahead)
 
 
 def draw(available: Samples, verdicts: list[Verdict], path: Path) -> None:
@@ -148,7 +150,7 @@ def draw(available: Samples, verdicts: list[Verdict], path: Path) -> None:
     disk.set(ylabel="available, MB", ylim=(0, None))
     disk.axvspan(minutes[-1] - LEAD * STEP_SECONDS / 60, minutes[-1], color="0.92", label="the last quarter of an hour")
     disk.legend(frameon=False)
-    for row, (_, told, _, _) in enumerate(reversed(verdicts)):
+    for row, (_, told, *_) in enumerate(reversed(verdicts)):
         bars.fill_between(minutes, row - 0.35, row + 0.35, where=told.tolist(), step="mid", color="C3")
     bars.set(yticks=range(len(verdicts)), yticklabels=[name for name, *_ in reversed(verdicts)], xlabel="minutes")
     bars.set_ylim(-0.6, len(verdicts) - 0.4)
