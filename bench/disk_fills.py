@@ -64,7 +64,9 @@ def main() -> None:
         [name, str(n), str(n_early), "never" if ahead is None else f"{ahead // 60}:{ahead % 60:02} min before"]
         for name, _, n, n_early, ahead in verdicts
     ]
-    title = f"A disk that is full after {len(available) * STEP_SECONDS // 60} min: warnings of the next quarter of an hour"
+    title = (
+        f"A disk that is full after {len(available) * STEP_SECONDS // 60} min: warnings of the next quarter of an hour"
+    )
     print_table(title, ["", "warnings", "too early", "the last stood from"], rows)
     print_machine(machine())
     save("disk_fills", {"rows": rows})

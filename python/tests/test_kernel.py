@@ -99,7 +99,18 @@ def test_a_real_agent_is_controlled(tmp_path: Path) -> None:
     if not program.exists():
         pytest.skip(f"there is no {program}; `scripts/kernel.sh test` builds it")
     path = tmp_path / "socket"
-    command = [program, "agent", "--source", "proc", "--socket", path, "--node", "3=host", "--node", "17=host"]
+    command = [
+        str(program),
+        "agent",
+        "--source",
+        "proc",
+        "--socket",
+        str(path),
+        "--node",
+        "3=host",
+        "--node",
+        "17=host",
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
