@@ -115,7 +115,8 @@ def search(
         for at, share in zip(groups, shares, strict=True):
             limit(at, share(0.0))
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        with subprocess.Popen([*command, "--", *words], stderr=subprocess.DEVNULL) as process:
+        said = folder / f"{name}.log"
+        with said.open("wb") as err, subprocess.Popen([*command, "--", *words], stderr=err) as process:
             # The run's time, and that of the load, begins when workers have the library.
             while process.poll() is None and not has_begun(run):
                 time.sleep(0.005)
@@ -126,7 +127,7 @@ def search(
             stop.set()
             replay.join()
         if status != 0:
-            message = f"the search by {policy} ended with status {status}"
+            message = f"the search by {policy} ended with status {status}: {said.read_text()[-2000:]}"
             raise SystemExit(message)
         own = used(before)
     if not filecmp.cmp(folder / "one", out, shallow=False):
