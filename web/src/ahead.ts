@@ -96,7 +96,7 @@ export function noteOf({ at, rules, problem, n_too_young }: Warnings, nLines: nu
   const parts = [
     problem === undefined ? "" : `The rules in force are older ones: ${problem}.`,
     nLines > 0 ? "" : `Nothing is likely to go wrong${rules.length === 0 ? "" : ", by any rule"}.`,
-    n_too_young === 0 ? "" : `What is usual is known after eight hours and a half of samples; ${young} fewer.`,
+    n_too_young === 0 ? "" : `What is usual is known after eight and a half hours of samples; ${young} fewer.`,
   ];
   return parts.filter((part) => part !== "").join(" ");
 }

@@ -33,5 +33,5 @@ test("a node without rules says calmly that nothing is ahead", async ({ page, no
   await page.goto(node.url);
   const ahead = page.getByRole("region", { name: "about to happen" });
   await expect(ahead).toContainText("Nothing is likely to go wrong.");
-  await expect(ahead).toContainText("known after eight hours and a half");
+  await expect(ahead).toContainText("known after eight and a half hours");
 });

@@ -9,6 +9,7 @@ use kernel::{Engine, Error, Pulled, Recorder, Sink, Traced};
 use program::Failure;
 use record::Format;
 use record::info::Info;
+use record_file::RecordFile;
 
 use crate::command::failed;
 
@@ -47,27 +48,13 @@ impl Capture {
         origin: &Origin,
         rate_cap: u64,
     ) -> Result<Self, Failure> {
-        let system = rustix::system::uname();
-        let host = system.nodename().to_string_lossy().into_owned();
-        let date = clock::now().to_string();
-        let stamp: String = date.chars().filter(char::is_ascii_digit).take(14).collect();
-        let path = folder.join(format!("{host}_{stamp}.kernel"));
-        let file = create(&path)?;
-        let mut head = vec![
-            ("FileName".to_owned(), path.file_name().unwrap_or_default().to_string_lossy().into_owned()),
-            (
-                "SystemType".into(),
-                format!("{} {}", system.sysname().to_string_lossy(), system.release().to_string_lossy()),
-            ),
-            ("HostName".into(), host),
-            ("BootId".into(), boot_id()),
-            ("NumNodes".into(), origin.nodes.len().to_string()),
-            ("Nodes".into(), origin.nodes.join(", ")),
-            ("Instrument".into(), format!("foretop-kernel {}", env!("CARGO_PKG_VERSION"))),
-            ("BeginDate".into(), date),
-        ];
-        head.extend(clock_offset());
-        head.extend(origin.title.clone().map(|title| ("Title".into(), title)));
+        let instrument = format!("foretop-kernel {}", env!("CARGO_PKG_VERSION"));
+        let RecordFile { path, file, mut head } = RecordFile::begin(folder, "kernel", instrument)?;
+        head.extend([
+            ("NumNodes".to_owned(), origin.nodes.len().to_string()),
+            ("Nodes".to_owned(), origin.nodes.join(", ")),
+        ]);
+        head.extend(origin.title.clone().map(|title| ("Title".to_owned(), title)));
         let recorder = Recorder::new(format, BufWriter::new(file), head, engine.groups().clone()).map_err(failed)?;
         let (received, made) = (BTreeMap::new(), BTreeMap::new());
         Ok(Self { path, recorder: Some(recorder), rate_cap, second: (0, 0), received, made })
@@ -149,11 +136,6 @@ impl Sink for Capture {
     }
 }
 
-/// A file that was not there before.
-pub fn create(path: &Path) -> Result<File, Failure> {
-    File::create_new(path).map_err(|error| Failure::work(format!("cannot make the file `{}`: {error}", path.display())))
-}
-
 /// Writes the text beside a file that is finished, which begins with the file's name and size.
 pub fn describe(path: &Path, mut info: Info) -> Result<(), Failure> {
     let cannot =
@@ -166,21 +148,4 @@ pub fn describe(path: &Path, mut info: Info) -> Result<(), Failure> {
     beside.push(".info");
     let beside = PathBuf::from(beside);
     std::fs::write(&beside, info.text()).map_err(|error| cannot(&beside, error))
-}
-
-fn boot_id() -> String {
-    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    text.trim().to_owned()
-}
-
-/// What to add to times of the monotonic clock to get those of the wall, and by how much that may be wrong.
-fn clock_offset() -> [(String, String); 2] {
-    let tries = (0..16).map(|_| {
-        let before = clock::monotonic_ns();
-        let wall_ns = i128::from(clock::now().as_nanos());
-        let after = clock::monotonic_ns();
-        (after - before, wall_ns - i128::from(before + (after - before) / 2))
-    });
-    let (width, offset) = tries.min_by_key(|(width, _)| *width).unwrap_or_default();
-    [("ClockOffset_ns".into(), offset.to_string()), ("ClockOffsetBound_ns".into(), width.div_ceil(2).to_string())]
 }

@@ -13,14 +13,18 @@ pub(crate) const NEXT: &str = "hints.new";
 
 const MAGIC: [u8; 8] = *b"forthnt1";
 
-/// More than all hints and runs that there can be: 2^17 of 24 bytes, and 2^16 of 16.
+/// Runs that hints can be of: later ones have none.
+const N_RUNS_MAX: usize = 1 << 16;
+
+/// More than all hints and runs take: 2^17 of 24 bytes, and 2^16 of 16.
 const SIZE_MAX: u64 = 8 << 20;
 
-/// Writes all hints in place of the last ones.
+/// Writes all hints in place of the last ones; `runs` are those of the store, in their order.
 ///
 /// # Errors
 /// When they cannot be written; the last ones are still there then.
 pub(crate) fn write(storage: &mut dyn Storage, head: Head, hints: &Hints, runs: &[RunId]) -> std::io::Result<()> {
+    let runs = &runs[..runs.len().min(N_RUNS_MAX)];
     let mut bytes = [&MAGIC[..], &head.to_bytes(), &(runs.len() as u32).to_le_bytes()].concat();
     runs.iter().for_each(|run| bytes.extend_from_slice(&run.0));
     for (end, next) in hints.entries() {

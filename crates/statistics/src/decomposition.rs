@@ -49,7 +49,7 @@ pub fn decomposition(samples: &[f64], periods: &[f64]) -> Option<Decomposition> 
     let variance = |rest: &[f64]| mean_square(rest) / total;
     let level = moving_means(samples, periods.last()?.round() as usize);
     let mut rest: Vec<f64> = samples.iter().zip(&level).map(|(sample, level)| sample - level).collect();
-    let level = Component { values: level, share: 1.0 - variance(&rest) };
+    let level = Component { values: level, share: (1.0 - variance(&rest)).max(0.0) };
     let mut seasons: Vec<Season> = Vec::new();
     for period in periods {
         let shape = Shape::of(&rest, period);

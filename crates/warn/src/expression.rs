@@ -9,7 +9,7 @@ const N_SIGNALS_MAX: usize = 8;
 /// The deepest that brackets nest.
 const DEPTH_MAX: usize = 16;
 
-/// A signal, or `disk.used / disk.size`, `a + b - c`, `(a + b) / c`.
+/// A signal, or `cpu.user + cpu.system`, `a + b - c`, `(a + b) / c`.
 ///
 /// Operators stand between spaces, since names may contain them. Ratios bind closer than sums.
 ///
@@ -52,7 +52,7 @@ enum Operator {
 pub enum ExpressionError {
     /// Names and operators do not take turns.
     #[error(
-        "`{text}`: {wanted} is missing {place}; write for example `disk.used / disk.size`, with spaces around `+`, `-` and `/`"
+        "`{text}`: {wanted} is missing {place}; write for example `cpu.user + cpu.system`, with spaces around `+`, `-` and `/`"
     )]
     Missing {
         /// What was written.

@@ -32,5 +32,5 @@ pub use question::{Question, QuestionError};
 pub use record::{Bin, Record};
 pub use rule::{Rule, Rules, RulesError};
 pub use statement::{Comparison, Statement, StatementError, Subject};
-pub use steps::{HORIZON_MAX, longer, n_steps, near, past, step};
+pub use steps::{HORIZON_MAX, in_common, longer, n_steps, near, past, step};
 pub use trial::{Alarm, Trial, trial};

@@ -8,7 +8,7 @@ use units::ByteCount;
 use crate::expression::{Expression, ExpressionError};
 
 /// A comparison of a signal with a number, such as `cpu.busy > 90 %`, `max(load.1m) >= 4` or `memory.available < 500 MB`; for the signal may stand an
-/// expression of several, `disk.used / disk.size > 90 %`.
+/// expression of several, `cpu.user + cpu.system > 90 %`.
 ///
 /// ```
 /// use warn::Statement;
@@ -250,7 +250,7 @@ mod tests {
             ("mean(x)<=-1.5e-3", "mean(x) <= -0.0015"),
             ("memory.available < 500 MB", "memory.available < 500MB"),
             ("( a + b ) / (c - d) > 90%", "(a + b) / (c - d) > 90%"),
-            ("max(disk.used / disk.size)>0.9", "max(disk.used / disk.size) > 0.9"),
+            ("max(a / b)>0.9", "max(a / b) > 0.9"),
         ] {
             let statement: Statement = text.parse().unwrap();
             assert_eq!(statement.to_string(), spelling);

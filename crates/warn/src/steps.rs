@@ -1,6 +1,9 @@
 //! In which steps a look ahead is made.
 
+use std::ops::Range;
 use std::time::Duration;
+
+use units::Timestamp;
 
 /// Steps of an answer, at most; a longer horizon is answered in longer steps.
 const N_LEADS_MAX: u128 = 360;
@@ -54,9 +57,34 @@ pub fn n_steps(length: Duration, step: Duration) -> u128 {
     length.as_nanos().div_ceil(step.as_nanos().max(1))
 }
 
+/// Which samples of several series are of the time in which all are known, and when that begins; `None` where there is none, or where their steps do not
+/// begin at the same moments. Of each series it takes the begin of the first step and how many there are, all of them `step` long.
+#[must_use]
+pub fn in_common(series: &[(Timestamp, usize)], step: Duration) -> Option<(Timestamp, Vec<Range<usize>>)> {
+    let begin = series.iter().map(|(start, _)| *start).max()?;
+    let n_before = |start: &Timestamp| {
+        let early = begin.saturating_since(*start);
+        let n = usize::try_from(n_steps(early, step)).ok()?;
+        early.as_nanos().is_multiple_of(step.as_nanos().max(1)).then_some(n)
+    };
+    let before = series.iter().map(|(start, _)| n_before(start)).collect::<Option<Vec<_>>>()?;
+    let n = series.iter().zip(&before).map(|((_, n), before)| n.saturating_sub(*before)).min()?;
+    (n > 0).then(|| (begin, before.into_iter().map(|before| before..before + n).collect()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn series_are_cut_to_the_time_in_which_all_are_known() {
+        let step = Duration::from_secs(60);
+        let at = |seconds: u64| Timestamp::from_nanos(0) + Duration::from_secs(seconds);
+        let found = in_common(&[(at(0), 10), (at(120), 5), (at(60), 20)], step);
+        assert_eq!(found, Some((at(120), vec![2..7, 0..5, 1..6])));
+        assert_eq!(in_common(&[(at(0), 10), (at(90), 10)], step), None, "at other moments");
+        assert_eq!(in_common(&[(at(0), 2), (at(120), 5)], step), None, "one after the other");
+    }
 
     #[test]
     fn a_longer_horizon_is_seen_in_longer_steps() {

@@ -1,6 +1,5 @@
 //! `foretop iow`: a benchmark of file systems that times each operation.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,6 +8,7 @@ use clap::{Parser, ValueEnum};
 use iow::{Access, Law, Mode, Plan, Run};
 use program::{Failure, written};
 use record::{Format, Output};
+use record_file::RecordFile;
 use statistics::quantile;
 use text::Table;
 use text::figure::{bytes_per_sec, span_ns};
@@ -231,19 +231,12 @@ fn regions(speeds: &[(u64, f64)]) -> String {
 }
 
 fn recorded(folder: &Path, runs: &[Run]) -> Result<PathBuf, Failure> {
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let date = clock::now().to_string();
-    let stamp: String = date.chars().filter(char::is_ascii_digit).take(14).collect();
-    let path = folder.join(format!("{}_{stamp}.iow", host.trim()));
-    let file = File::create_new(&path)
-        .map_err(|error| Failure::work(format!("cannot make the file `{}`: {error}", path.display())))?;
-    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let command = std::env::args().collect::<Vec<_>>().join(" ");
     let instrument = format!("foretop-iow {}", env!("CARGO_PKG_VERSION"));
-    let head = [("HostName", host.trim()), ("BootId", boot.trim()), ("Instrument", &instrument), ("BeginDate", &date)];
+    let RecordFile { path, file, head } = RecordFile::begin(folder, "iow", instrument)?;
+    let command = std::env::args().collect::<Vec<_>>().join(" ");
     let write = || -> Result<(), record::Error> {
         let mut output = Output::new(Format::Own, BufWriter::new(file))?;
-        for (name, text) in head.into_iter().chain([("Commandline", command.as_str())]) {
+        for (name, text) in head.iter().chain([&("Commandline".to_owned(), command)]) {
             output.attribute(name, text)?;
         }
         let of = output.define(iow::run_type())?;

@@ -10,12 +10,13 @@ use picture::{Kind, Size};
 use program::{Failure, written};
 use record::info::Info;
 use record::{Items, Output};
+use record_file::create;
 use record_view::{Bands, By, Line, Plot as What};
 use text::help::examples;
 use units::span;
 
 use super::record::FileFormat;
-use crate::capture::{create, describe};
+use crate::capture::describe;
 
 fn open(path: &Path) -> Result<Items<'static>, Failure> {
     let wrong = |error: &dyn std::fmt::Display| Failure::work(format!("`{}`: {error}", path.display()));

@@ -1,7 +1,6 @@
 //! `foretop-sort`: a parallel sort that drives files, processors, memory and messages in turn. See the crate `sort`.
 #![forbid(unsafe_code)]
 
-use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,6 +10,7 @@ use foretop_mpi::{run, say};
 use mpi_run::{Ending, Session, gather};
 use program::Failure;
 use record::{Format, Output};
+use record_file::RecordFile;
 use sort::{Plan, Sorted, records};
 use units::ByteCount;
 
@@ -84,30 +84,16 @@ fn under_mpi(session: &Session, arguments: &Arguments) -> Result<(), Ending> {
     session.agree(told.map_or(Ok(()), print))
 }
 
-/// Writes what ranks of this host did, with its boot, by which its times compare with those of other files.
+/// Writes what ranks of this host did.
 fn record(folder: &Path, title: Option<&str>, ranks: &[Sorted]) -> Result<PathBuf, Failure> {
-    let host = mpi_run::host_name();
-    let date = clock::now().to_string();
-    let stamp: String = date.chars().filter(char::is_ascii_digit).take(14).collect();
-    let name = format!("{host}_{stamp}.sort");
-    let path = folder.join(&name);
-    let file = File::create_new(&path)
-        .map_err(|error| Failure::work(format!("cannot make the file `{}`: {error}", path.display())))?;
-    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let (instrument, library) = (format!("foretop-sort {}", env!("CARGO_PKG_VERSION")), mpi_run::library());
+    let instrument = format!("foretop-sort {}", env!("CARGO_PKG_VERSION"));
+    let RecordFile { path, file, mut head } = RecordFile::begin(folder, "sort", instrument)?;
     let command = std::env::args().collect::<Vec<_>>().join(" ");
-    let head = [
-        ("FileName", name.as_str()),
-        ("HostName", &host),
-        ("BootId", boot.trim()),
-        ("Instrument", &instrument),
-        ("Library", &library),
-        ("BeginDate", &date),
-        ("Commandline", &command),
-    ];
+    head.extend([("Library".to_owned(), mpi_run::library()), ("Commandline".to_owned(), command)]);
+    head.extend(title.map(|title| ("Title".to_owned(), title.to_owned())));
     let write = || -> Result<(), record::Error> {
         let mut output = Output::new(Format::Own, BufWriter::new(file))?;
-        for (name, text) in head.into_iter().chain(title.map(|title| ("Title", title))) {
+        for (name, text) in &head {
             output.attribute(name, text)?;
         }
         let (summary, trace) = (output.define(records::summary_type())?, output.define(records::trace_type())?);

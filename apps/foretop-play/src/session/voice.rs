@@ -38,7 +38,7 @@ pub(super) struct How {
     pub n_out: usize,
     pub rate: f64,
     pub tier: Tier,
-    /// Whether it is the last one for now.
+    /// Whether it ends in silence, because something is to be done before the next one.
     pub fades_out: bool,
 }
 

@@ -25,7 +25,7 @@ use crate::terminal::write_json;
     "foretop ask load.1m --horizon 24h --confidence 0.8 --format json",
     "foretop ask 'cpu.busy > 90%' --within 1h --for 5min",
     "foretop ask 'memory.available < 500MB'",
-    "foretop ask 'disk.used / disk.size > 90%' --within 6h",
+    "foretop ask 'cpu.user + cpu.system > 90%' --within 6h",
 ]))]
 pub struct Ask {
     /// The signal (`foretop signals` lists them), or a statement: SIGNAL, max(SIGNAL), min(SIGNAL) or mean(SIGNAL), then <, <=, > or >=
@@ -285,7 +285,10 @@ fn worth(answer: &api::Probability) -> String {
                  saying {share} scores {base:.3} (lower is better)."
             )
         }
-        _ => format!("There is no record yet: at {n} earlier moments of the past {past} it came true {n_true} times."),
+        _ if n == 0 => "No such answer can be checked yet.".to_owned(),
+        _ => format!(
+            "At {n} earlier moments of the past {past} it came true {n_true} times: too few or too alike to judge answers by."
+        ),
     }
 }
 
@@ -429,7 +432,7 @@ mod tests {
         );
         let record = api::Record { brier: None, base_rate_brier: None, n_true: 0, ..probability().record };
         let young = worth(&api::Probability { record, ..probability() });
-        assert!(young.contains("There is no record yet"), "{young}");
+        assert!(young.contains("too few or too alike"), "{young}");
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod watch;
 
 use std::collections::BTreeSet;
 use std::io::Write;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ use serde::Serialize;
 use statistics::median;
 use text::{Align, Table, printable};
 use units::{Moment, Timestamp, span};
-use warn::{Alarm, Foresight, Frame, History, Question, Rule, Rules, Trial, n_steps};
+use warn::{Alarm, Expression, Foresight, Frame, History, Question, Rule, Rules, Trial, n_steps};
 
 use crate::argument::{NodeArgs, TableOrJson, positive_span, time_zone};
 use crate::failure::OrUsage;
@@ -258,7 +259,7 @@ impl Test {
         let series = signals.iter().map(detail).collect::<anyhow::Result<Vec<_>>>()?;
         let own = series.iter().map(|series| series.step_seconds).fold(0.0, f64::max);
         let step = warn::step(Duration::try_from_secs_f64(own)?, rule.within);
-        let (start, step, samples) = told(client, signals, step)?;
+        let Past { start, step, samples } = Past::ask(client, &rule.when.of, step)?;
         let units: Vec<&str> = series.iter().map(|series| &*series.unit).collect();
         let question = Question::of(&rule.when, &rule.when.of.unit(&units)?, rule.within, rule.lasting, step)?;
         let n_tried = usize::try_from(n_steps(self.past, step)).unwrap_or(usize::MAX);
@@ -276,32 +277,47 @@ impl Test {
     }
 }
 
-/// What a node knows of signals over the time in which it knows all: where it begins, the step, and the samples of each. Where it has nothing
-/// finer, steps are longer than asked for.
-fn told(client: &Client, signals: &[String], step: Duration) -> anyhow::Result<(Timestamp, Duration, Vec<Vec<f64>>)> {
-    let ask = |signal: &String| {
-        let (_, pages) =
-            Query { signal, from: Moment::BeforeNow(warn::past(step)), to: None, step: Some(step) }.ask(client)?;
-        let samples: Vec<Sample> = pages.collect::<anyhow::Result<Vec<_>>>()?.into_iter().flatten().collect();
-        anyhow::ensure!(!samples.is_empty(), "there is no sample of `{signal}` yet");
-        Ok(samples)
-    };
-    let mut all = signals.iter().map(ask).collect::<anyhow::Result<Vec<_>>>()?;
-    let of = |samples: &[Sample]| samples.get(1).map_or(step, |second| second.time.saturating_since(samples[0].time));
-    let (answered, start) = (of(&all[0]), all.iter().map(|samples| samples[0].time).max().unwrap_or(all[0][0].time));
-    for (signal, samples) in signals.iter().zip(&mut all) {
-        let is_same = of(samples) == answered;
-        samples.retain(|sample| sample.time >= start);
-        anyhow::ensure!(
-            is_same && samples.first().is_some_and(|first| first.time == start),
-            "`{signal}` is not known in the same steps as `{}`; ask with a longer `within`",
-            signals[0]
-        );
+/// What a node knows of signals in steps of the same length over the time in which it knows all.
+struct Past {
+    start: Timestamp,
+    step: Duration,
+    samples: Vec<Vec<f64>>,
+}
+
+impl Past {
+    /// In such steps, or in longer ones where the node has nothing finer or its steps begin at other moments.
+    fn ask(client: &Client, of: &Expression, mut step: Duration) -> anyhow::Result<Self> {
+        loop {
+            if let Some(past) = Self::in_steps(client, of.signals(), step)? {
+                return Ok(past);
+            }
+            step = warn::longer(step).with_context(|| {
+                format!("there are no steps in which the node has all signals of `{of}` at the same time")
+            })?;
+        }
     }
-    let n = all.iter().map(Vec::len).min().unwrap_or(0);
-    let values =
-        |samples: Vec<Sample>| samples.into_iter().take(n).map(|sample| sample.value.unwrap_or(f64::NAN)).collect();
-    Ok((start, answered, all.into_iter().map(values).collect()))
+
+    fn in_steps(client: &Client, signals: &[String], step: Duration) -> anyhow::Result<Option<Self>> {
+        let ask = |signal: &String| {
+            let (_, pages) =
+                Query { signal, from: Moment::BeforeNow(warn::past(step)), to: None, step: Some(step) }.ask(client)?;
+            let samples: Vec<Sample> = pages.collect::<anyhow::Result<Vec<_>>>()?.into_iter().flatten().collect();
+            anyhow::ensure!(!samples.is_empty(), "there is no sample of `{signal}` yet");
+            Ok(samples)
+        };
+        let all = signals.iter().map(ask).collect::<anyhow::Result<Vec<_>>>()?;
+        let of =
+            |samples: &Vec<Sample>| samples.get(1).map_or(step, |second| second.time.saturating_since(samples[0].time));
+        let step = of(&all[0]);
+        let known: Vec<_> = all.iter().map(|samples| (samples[0].time, samples.len())).collect();
+        let found = warn::in_common(&known, step).filter(|_| all.iter().all(|samples| of(samples) == step));
+        Ok(found.map(|(start, ranges)| {
+            let values = |(samples, range): (&Vec<Sample>, Range<usize>)| {
+                samples[range].iter().map(|sample| sample.value.unwrap_or(f64::NAN)).collect()
+            };
+            Self { start, step, samples: all.iter().zip(ranges).map(values).collect() }
+        }))
+    }
 }
 
 /// Paths are drawn from this: a trial comes to the same each time.

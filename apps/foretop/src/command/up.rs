@@ -4,6 +4,7 @@ mod feeds;
 mod remote_write;
 mod service;
 mod settings;
+mod span_text;
 mod streams;
 mod warnings;
 

@@ -208,19 +208,13 @@ impl Hub {
 /// The pasts of several series over the time in which all are known; `None` where their steps are not the same.
 fn aligned(mut parts: Vec<Past>) -> Option<Vec<Past>> {
     let step = parts[0].step;
-    let start = parts.iter().map(|past| past.start).max()?;
-    let origin = parts.iter().map(|past| past.origin).min()?;
-    for past in &mut parts {
-        let early = start.saturating_since(past.start).as_nanos();
-        if past.step != step || !early.is_multiple_of(step.as_nanos()) {
-            return None;
-        }
-        past.samples.drain(..usize::try_from(early / step.as_nanos()).ok()?.min(past.samples.len()));
-        past.samples.truncate(usize::try_from(n_steps(origin.saturating_since(start), step)).ok()? + 1);
-        (past.start, past.origin) = (start, origin);
+    let known: Vec<_> = parts.iter().map(|past| (past.start, past.samples.len())).collect();
+    let (start, ranges) = warn::in_common(&known, step).filter(|_| parts.iter().all(|past| past.step == step))?;
+    for (past, range) in parts.iter_mut().zip(ranges) {
+        (past.start, past.origin) = (start, start + times(step, (range.len() - 1) as u64));
+        past.samples = past.samples[range].to_vec();
     }
-    let n = parts[0].samples.len();
-    parts.iter().all(|past| past.samples.len() == n && n > 0).then_some(parts)
+    Some(parts)
 }
 
 /// The past of the signals of an expression, in even steps that are the same for all.

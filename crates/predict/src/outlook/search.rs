@@ -7,7 +7,7 @@
 //! shape of a given day is no season of its own.
 
 use super::Periods;
-use super::season::{N_CELLS, N_SLOTS_MAX, Profile};
+use super::season::{CLIP, N_CELLS, N_SLOTS_MAX, Profile};
 
 /// Seasons that are found, at most.
 pub(super) const N_FOUND: usize = 2;
@@ -18,9 +18,6 @@ const N_MIN: usize = 128;
 
 /// Cycles without which a period is not believed: half of them to learn from, the others to hold in.
 const N_CYCLES_MIN: f64 = 6.0;
-
-/// Differences count for no more than so many mean absolute ones, and deviations likewise: a level that shifts is no season.
-const CLIP: f64 = 8.0;
 
 /// Bins on either side of a peak that its neighbourhood has, and those next to it that it has not.
 const N_NEIGHBOURS: usize = 16;
@@ -161,10 +158,7 @@ impl Search {
         }
         for (slot, changed) in self.found.iter_mut().zip(&mut changed).filter(|(slot, _)| slot.is_none()) {
             let Some((season, n_cells)) = seen.pop() else { break };
-            let mut shape = Shape::new(season.period, n_cells);
-            for idx in 0..n {
-                shape.learn(&self.recent, idx, self.start, clip);
-            }
+            let shape = Shape::of(&self.recent, season.period, n_cells, self.start, clip);
             (*slot, *changed) = (Some(Found { season, shape }), true);
         }
         changed
@@ -202,7 +196,7 @@ fn seasons(samples: &[f64], given: Periods, before: &[f64]) -> Vec<(FoundSeason,
         let nearly = enough.into_iter().filter(|worth| worth.gain >= NEARLY * most);
         let Some(best) = nearly.min_by(|one, other| one.period.total_cmp(&other.period)) else { break };
         let best = refined(&rest, best);
-        let shape = learned(&rest, best);
+        let shape = Shape::of(&rest, best.period, best.n_cells, 0, clip(&rest));
         rest.iter_mut().enumerate().for_each(|(step, sample)| *sample -= shape.profile.value(step as f64));
         match named.iter().position(|period| is_same(*period, best.period, n)) {
             Some(idx) => drop(named.remove(idx)),
@@ -329,14 +323,6 @@ fn refined(samples: &[f64], best: Worth) -> Worth {
     worth(samples, best.period, N_SLOTS_MAX).into_iter().chain([best]).max_by(most).unwrap_or(best)
 }
 
-fn learned(samples: &[f64], worth: Worth) -> Shape {
-    let (mut shape, clip) = (Shape::new(worth.period, worth.n_cells), clip(samples));
-    for idx in 0..samples.len() {
-        shape.learn(samples, idx, 0, clip);
-    }
-    shape
-}
-
 /// The most that a sample may count for.
 fn clip(samples: &[f64]) -> f64 {
     let known = || samples.iter().filter(|sample| !sample.is_nan());
@@ -358,6 +344,15 @@ impl Shape {
     fn new(period: f64, n_cells: usize) -> Self {
         let profile = Profile::new(period, n_cells.min(period.round() as usize), MEMORY);
         Self { profile, width: period.round() as usize, sum: 0.0, n: 0.0 }
+    }
+
+    /// Of all these samples, the first of which is step `start`.
+    fn of(samples: &[f64], period: f64, n_cells: usize, start: u64, clip: f64) -> Self {
+        let mut shape = Self::new(period, n_cells);
+        for idx in 0..samples.len() {
+            shape.learn(samples, idx, start, clip);
+        }
+        shape
     }
 
     /// Takes sample `idx` of `samples`, the first of which is step `start`. Half a period later than a step its deviation is known: the

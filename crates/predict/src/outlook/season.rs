@@ -20,8 +20,8 @@ pub(super) const N_SLOTS_MAX: usize = 1440;
 const MEMORY_SHORT: f64 = 10.0;
 const MEMORY_LONG: f64 = 4.0;
 
-/// No sample moves a profile by more than from so many mean absolute deviations away.
-const CLIP: f64 = 8.0;
+/// No sample moves a profile by more than from so many mean absolute deviations away: a level that shifts is no season.
+pub(super) const CLIP: f64 = 8.0;
 
 /// Profiles of deviations from the level, and the deviations of the last longest period themselves.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use text::figure::six_digits;
+use text::figure::{percent, six_digits};
 use text::{Align, Table};
 
 use super::analysis::{Analysis, Test};
@@ -51,11 +51,6 @@ fn sentences(analysis: &Analysis) -> Vec<(&'static str, String)> {
         sentences.push(("stationarity", format!("{}: KPSS {level} for a level, {trend} for a line", tested.sentence)));
     }
     sentences
-}
-
-/// What chance has put below 0 explains nothing.
-fn percent(share: f64) -> String {
-    format!("{:.0} %", 100.0 * share.max(0.0))
 }
 
 fn samples(analysis: &Analysis) -> String {

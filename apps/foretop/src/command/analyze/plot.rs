@@ -2,6 +2,7 @@
 
 use picture::{Axis, Chart, Frame, Mark, Picture, Place, Scale};
 use statistics::{Line, Periodogram};
+use text::figure::percent;
 
 use super::analysis::{Analysis, Parts, Season};
 
@@ -52,7 +53,7 @@ fn charts_of(parts: &Parts) -> Vec<Chart> {
         let points = thinned_means(values);
         Chart {
             title,
-            caption: format!("{:.0} % of the variance", 100.0 * share.max(0.0)),
+            caption: format!("{} of the variance", percent(share)),
             x: Axis::over("sample", Scale::Linear, [0.0, values.len() as f64]),
             y: Axis::over("value", Scale::Linear, points.iter().map(|point| point.1)),
             marks: vec![Mark::Line(points)],

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use signal::Selection;
 use units::span;
 
-use super::settings::{Settings, login, span_text, trust, warn_of_clear};
+use super::settings::{Settings, login, trust, warn_of_clear};
+use super::span_text;
 
 /// The buffer of a node that keeps nothing.
 const MEMORY_BYTES: u64 = 16 << 20;

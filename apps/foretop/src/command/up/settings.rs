@@ -25,6 +25,7 @@ use watch::Watch;
 use super::Flags;
 use super::feeds::{KernelSection, QuerySection, ResponderSection, ScrapeSection, SnmpSection, TransferSection};
 use super::remote_write::RemoteWriteSection;
+use super::span_text;
 use super::streams::{FollowSection, StreamSection};
 use super::warnings::{ServerSection, WarnSection};
 use crate::argument::{Peer, time_zone};
@@ -428,38 +429,6 @@ pub fn login(
     };
     warn_of(login.exposed().as_ref());
     Ok(login)
-}
-
-/// Lengths of time as people write them.
-pub mod span_text {
-    use std::time::Duration;
-
-    use serde::{Deserialize, Deserializer, Serializer, de};
-    use units::span;
-
-    pub fn serialize<S: Serializer>(value: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&span::format(*value))
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-        span::parse(&String::deserialize(deserializer)?).map_err(de::Error::custom)
-    }
-}
-
-/// The same where none may be given.
-pub mod optional_span_text {
-    use std::time::Duration;
-
-    use serde::{Deserializer, Serialize, Serializer};
-    use units::span;
-
-    pub fn serialize<S: Serializer>(value: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
-        value.map(span::format).serialize(serializer)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
-        super::span_text::deserialize(deserializer).map(Some)
-    }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use signal::Selection;
 use stream::registry::Registry;
 use stream::{ClientTls, Endpoint, NatsServer, Security, ServerTls};
 
-use super::settings::span_text;
+use super::span_text;
 
 /// A stream that the node sends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use secret::{Form, Privacy};
 
-use super::settings::{Settings, login, optional_span_text, span_text, trust, warn_of_clear};
+use super::settings::{Settings, login, trust, warn_of_clear};
+use super::span_text;
 use crate::secret::warn_of;
 
 /// `[warn]`
@@ -21,7 +22,7 @@ pub struct WarnSection {
     pub rules: Option<PathBuf>,
     #[serde(with = "span_text")]
     pub every: Duration,
-    #[serde(with = "optional_span_text", skip_serializing_if = "Option::is_none")]
+    #[serde(with = "span_text::optional", skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Duration>,
     pub excursions: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]

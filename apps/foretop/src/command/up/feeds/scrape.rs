@@ -9,7 +9,8 @@ use node::Feed;
 use serde::{Deserialize, Serialize};
 
 use super::feed;
-use crate::command::up::settings::{login, span_text, trust, warn_of_clear};
+use crate::command::up::settings::{login, trust, warn_of_clear};
+use crate::command::up::span_text;
 
 /// A Prometheus exporter whose series become signals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

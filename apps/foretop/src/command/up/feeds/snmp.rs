@@ -15,7 +15,7 @@ use secret::{Form, Secret};
 use serde::{Deserialize, Serialize};
 
 use super::feed;
-use crate::command::up::settings::span_text;
+use crate::command::up::span_text;
 use crate::secret::read_secret;
 
 /// Agents of the network, and the flows over their links.

@@ -10,7 +10,8 @@ use secret::Token;
 use serde::{Deserialize, Serialize};
 
 use super::feed;
-use crate::command::up::settings::{resolve, span_text};
+use crate::command::up::settings::resolve;
+use crate::command::up::span_text;
 
 /// A peer, the flows to which are measured by short transfers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,0 +1,90 @@
+//! Files of records in a folder: named after this host and the moment, with what they say of where they are from.
+#![forbid(unsafe_code)]
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use program::Failure;
+
+/// A file that has just been made, and the attributes that it begins with.
+#[derive(Debug)]
+pub struct RecordFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Without a byte.
+    pub file: File,
+    /// `FileName`, `SystemType`, `HostName`, `BootId`, `Instrument`, `BeginDate` and the clock's offsets, in this order: times of files with the same
+    /// boot compare with each other.
+    pub head: Vec<(String, String)>,
+}
+
+impl RecordFile {
+    /// Begins a file `HOST_YYYYMMDDhhmmss.ENDING` in this folder; `instrument` is who measures, with its version.
+    ///
+    /// # Errors
+    /// When it is there already, or cannot be made.
+    pub fn begin(folder: &Path, ending: &str, instrument: String) -> Result<Self, Failure> {
+        let system = rustix::system::uname();
+        let host = system.nodename().to_string_lossy().into_owned();
+        let date = clock::now().to_string();
+        let stamp: String = date.chars().filter(char::is_ascii_digit).take(14).collect();
+        let name = format!("{host}_{stamp}.{ending}");
+        let path = folder.join(&name);
+        let file = create(&path)?;
+        let kind = format!("{} {}", system.sysname().to_string_lossy(), system.release().to_string_lossy());
+        let own = [
+            ("FileName", name),
+            ("SystemType", kind),
+            ("HostName", host),
+            ("BootId", boot_id()),
+            ("Instrument", instrument),
+            ("BeginDate", date),
+        ];
+        let head = own.into_iter().chain(clock_offset()).map(|(name, text)| (name.to_owned(), text)).collect();
+        Ok(Self { path, file, head })
+    }
+}
+
+/// A file that was not there before.
+///
+/// # Errors
+/// When it was, or cannot be made.
+pub fn create(path: &Path) -> Result<File, Failure> {
+    File::create_new(path).map_err(|error| Failure::work(format!("cannot make the file `{}`: {error}", path.display())))
+}
+
+fn boot_id() -> String {
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    text.trim().to_owned()
+}
+
+/// What to add to times of the monotonic clock to get those of the wall, and by how much that may be wrong.
+fn clock_offset() -> [(&'static str, String); 2] {
+    let tries = (0..16).map(|_| {
+        let before = clock::monotonic_ns();
+        let wall_ns = i128::from(clock::now().as_nanos());
+        let after = clock::monotonic_ns();
+        (after - before, wall_ns - i128::from(before + (after - before) / 2))
+    });
+    let (width, offset) = tries.min_by_key(|(width, _)| *width).unwrap_or_default();
+    [("ClockOffset_ns", offset.to_string()), ("ClockOffsetBound_ns", width.div_ceil(2).to_string())]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_says_where_it_is_from_and_replaces_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let made = RecordFile::begin(folder.path(), "kernel", "foretop-kernel 1.0".to_owned()).unwrap();
+        let of = |wanted: &str| &made.head.iter().find(|(name, _)| name == wanted).unwrap().1;
+        let stamp = made.path.file_stem().unwrap().to_string_lossy();
+        assert_eq!(*of("FileName"), format!("{stamp}.kernel"));
+        let digits = stamp.strip_prefix(&format!("{}_", of("HostName"))).unwrap();
+        assert!(digits.len() == 14 && digits.bytes().all(|byte| byte.is_ascii_digit()), "{digits}");
+        assert_eq!(of("BootId").len(), 36);
+        let error = create(&made.path).unwrap_err().message;
+        assert!(error.contains(&made.path.display().to_string()), "{error}");
+    }
+}
