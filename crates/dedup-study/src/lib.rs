@@ -8,6 +8,7 @@ mod data;
 mod levels;
 mod memory;
 mod plot;
+mod resident;
 mod shapes;
 mod streams;
 mod tables;

@@ -1,14 +1,15 @@
 //! How the published server's memory is best used: sizes of chunks of data, how much is for tables, which leave first; and whether a
 //! sorted table would do in place of a hashed one.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use text::Table;
 use text::figure::percent;
 
-use crate::tables::{ENTRY_BYTES, Leaves, N_VERSIONS, NEW, RESIDENT, each_id};
+use crate::resident::{Leaves, Resident};
+use crate::tables::{ENTRY_BYTES, N_VERSIONS, NEW, RESIDENT, each_id};
 use crate::{Answer, Settings};
 
 const SEGMENT_BYTES: usize = 32;
@@ -19,41 +20,6 @@ const SEEK_SECONDS: f64 = 56e-6;
 const BYTES_PER_SEC: f64 = 1e9;
 /// A line of a processor's cache.
 const LINE_BYTES: usize = 64;
-
-/// Pieces in memory, of which one leaves when there is no room.
-struct Resident {
-    n_max: usize,
-    leaves: Leaves,
-    order: VecDeque<usize>,
-    n_loads: u64,
-}
-
-impl Resident {
-    fn new(n_max: usize, leaves: Leaves) -> Self {
-        Self { n_max: n_max.max(1), leaves, order: VecDeque::new(), n_loads: 0 }
-    }
-
-    fn touch(&mut self, piece: usize) {
-        // Most touches are of the last one.
-        if self.order.back() == Some(&piece) {
-            return;
-        }
-        match self.order.iter().position(|&resident| resident == piece) {
-            Some(_) if self.leaves == Leaves::Oldest => {}
-            Some(at) => {
-                self.order.remove(at);
-                self.order.push_back(piece);
-            }
-            None => {
-                self.n_loads += 1;
-                self.order.push_back(piece);
-                if self.order.len() > self.n_max {
-                    self.order.pop_front();
-                }
-            }
-        }
-    }
-}
 
 /// Seconds of loading tables and chunks, when a share of the memory is the tables'.
 fn seconds(reads: &[Option<usize>], n_memory: f64, n_chunk: usize, share: f64, leaves: Leaves) -> f64 {
@@ -199,15 +165,6 @@ fn lines(ids: &[u64], id: u64, next: impl Fn(usize, usize, &[u64], u64) -> usize
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_was_used_last_stays_unless_the_oldest_leaves() {
-        for (leaves, n_loads) in [(Leaves::LeastRecentlyUsed, 3), (Leaves::Oldest, 4)] {
-            let mut resident = Resident::new(2, leaves);
-            [1, 2, 1, 3, 1].into_iter().for_each(|piece| resident.touch(piece));
-            assert_eq!(resident.n_loads, n_loads);
-        }
-    }
 
     #[test]
     fn every_id_is_found_by_either_search() {

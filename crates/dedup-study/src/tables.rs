@@ -1,12 +1,13 @@
 //! The published segment cache: hash tables with one slot for each index, searched one after the other. How many are searched, for which
 //! sizes of tables, and whether it matters which of them leave memory first.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use text::Table;
 
+use crate::resident::{Leaves, Resident};
 use crate::{Answer, Settings};
 
 /// Bytes of an entry, as published: bits of the id, offset and size.
@@ -21,24 +22,14 @@ pub(crate) const RESIDENT: f64 = 0.25;
 /// What the published filter lets pass.
 const FALSE_POSITIVES: f64 = 0.0216;
 
-/// Which piece leaves memory first.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Leaves {
-    LeastRecentlyUsed,
-    Oldest,
-}
-
 struct Cache {
     n_slots: u64,
-    n_resident_max: usize,
-    leaves: Leaves,
     n_tables: usize,
     taken: HashSet<(usize, u64)>,
     places: HashMap<u64, usize>,
     current: usize,
-    /// Tables in memory, the next to leave first.
-    resident: VecDeque<usize>,
-    is_resident: Vec<bool>,
+    /// Tables in memory.
+    resident: Resident,
     tally: Tally,
 }
 
@@ -47,7 +38,6 @@ struct Tally {
     n_reads: u64,
     n_read_searched: u64,
     n_near: u64,
-    n_loads: u64,
     n_writes: u64,
     n_write_searched: u64,
 }
@@ -56,14 +46,11 @@ impl Cache {
     fn new(n_slots: u64, n_resident_max: usize, leaves: Leaves) -> Self {
         Self {
             n_slots,
-            n_resident_max,
-            leaves,
             n_tables: 1,
             taken: HashSet::new(),
             places: HashMap::new(),
             current: 0,
-            resident: VecDeque::from([0]),
-            is_resident: vec![true],
+            resident: Resident::new(n_resident_max, leaves).with(0),
             tally: Tally::default(),
         }
     }
@@ -74,8 +61,8 @@ impl Cache {
         let after = (1..=N_NEAR).filter_map(move |i| Some(current + i).filter(|&table| table < end));
         let before = (1..=N_NEAR).filter_map(move |i| current.checked_sub(i));
         let is_near = move |table: usize| table.abs_diff(current) <= N_NEAR;
-        let others = self.resident.iter().copied().filter(move |&table| !is_near(table));
-        let on_disk = (0..end).filter(move |table| !is_near(*table) && !self.is_resident[*table]);
+        let others = self.resident.pieces().filter(move |&table| !is_near(table));
+        let on_disk = (0..end).filter(move |table| !is_near(*table) && !self.resident.has(*table));
         [current].into_iter().chain(after).chain(before).chain(others).chain(on_disk)
     }
 
@@ -100,7 +87,6 @@ impl Cache {
         let free = self.order().inspect(|_| searched += 1).find(|&table| !self.taken.contains(&(table, slot)));
         let table = free.unwrap_or(self.n_tables);
         self.n_tables = self.n_tables.max(table + 1);
-        self.is_resident.resize(self.n_tables, false);
         self.taken.insert((table, slot));
         self.places.insert(id, table);
         self.tally.n_writes += 1;
@@ -109,24 +95,8 @@ impl Cache {
     }
 
     fn touch(&mut self, table: usize) {
-        if std::mem::replace(&mut self.current, table) == table && self.is_resident[table] {
-            return;
-        }
-        if self.is_resident[table] {
-            if self.leaves == Leaves::LeastRecentlyUsed {
-                self.resident.retain(|&resident| resident != table);
-                self.resident.push_back(table);
-            }
-            return;
-        }
-        self.tally.n_loads += 1;
-        self.resident.push_back(table);
-        self.is_resident[table] = true;
-        if self.resident.len() > self.n_resident_max
-            && let Some(gone) = self.resident.pop_front()
-        {
-            self.is_resident[gone] = false;
-        }
+        self.current = table;
+        self.resident.touch(table);
     }
 }
 
@@ -183,7 +153,7 @@ pub(crate) fn tables(settings: Settings) -> Answer {
         let mean = |sum: u64, n: u64| sum as f64 / n.max(1) as f64;
         let searched = mean(tally.n_read_searched, tally.n_reads);
         few = few.min(searched);
-        policies.push(mean(oldest.tally.n_loads, tally.n_loads));
+        policies.push(mean(oldest.resident.n_loads, lru.resident.n_loads));
         table.row([
             text::figure::format((n_slots as usize * ENTRY_BYTES) as f64, "bytes"),
             lru.n_tables.to_string(),
@@ -191,8 +161,8 @@ pub(crate) fn tables(settings: Settings) -> Answer {
             format!("{searched:.1}"),
             format!("{:.0} %", 100.0 * mean(tally.n_near, tally.n_reads)),
             format!("{:.1}", mean(tally.n_write_searched, tally.n_writes)),
-            tally.n_loads.to_string(),
-            oldest.tally.n_loads.to_string(),
+            lru.resident.n_loads.to_string(),
+            oldest.resident.n_loads.to_string(),
         ]);
     }
     let worst = policies.iter().copied().fold(1.0, f64::max);
@@ -236,7 +206,7 @@ mod tests {
             (0..3).for_each(|id| cache.write(id));
             cache.read(0);
             cache.write(3);
-            assert_eq!(Vec::from(cache.resident), expected);
+            assert_eq!(cache.resident.pieces().collect::<Vec<_>>(), expected);
         }
     }
 }
