@@ -72,7 +72,7 @@ pub struct Warning {
     pub silent_until: Option<Timestamp>,
 }
 
-/// A signal that will probably leave its usual range.
+/// A signal that will probably leave its usual range, or a file system that will be full.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct Excursion {
@@ -82,7 +82,8 @@ pub struct Excursion {
     pub unit: String,
     /// Whether it rises above its range, or falls below.
     pub rises: bool,
-    /// The end of its usual range: the 1st to the 99th percentile of the past week, and a twentieth of that beyond.
+    /// The end of its usual range: the 1st to the 99th percentile of the past week, and a twentieth of that beyond. For a file system, the
+    /// share of 0.95 that is used.
     pub line: f64,
     /// How far ahead this looks.
     pub within_seconds: f64,

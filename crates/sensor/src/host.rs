@@ -9,6 +9,7 @@ use crate::cpu::{Cpu, Times};
 use crate::cpu_availability::CpuAvailability;
 use crate::disk::Disks;
 use crate::error::Absence;
+use crate::filesystem::Filesystems;
 use crate::hybrid::{Hybrid, SpinningProbe};
 use crate::load::Load;
 use crate::memory::Memory;
@@ -70,6 +71,7 @@ impl Host {
         host.add("swap.*", Swap::open(root));
         host.add("net.*", Net::open(root));
         host.add("disk.*", Disks::open(root));
+        host.add("filesystem.*", Filesystems::open(root));
         host.add("cgroup.*", Cgroup::open(root));
         Ok(host)
     }

@@ -31,6 +31,7 @@ mod cpu_availability;
 mod disk;
 mod error;
 pub mod file;
+mod filesystem;
 mod host;
 mod hybrid;
 mod load;

@@ -381,6 +381,17 @@ pub static FAMILIES: &[Family] = &[
     rate("disk.{device}.reads", Unit::OperationsPerSecond, "Reads completed per second by a disk."),
     rate("disk.{device}.writes", Unit::OperationsPerSecond, "Writes completed per second by a disk."),
     rate("disk.{device}.busy", Unit::Ratio, "Share of time in which a disk had something to do."),
+    gauge(
+        "filesystem.{mountpoint}.available",
+        Unit::Bytes,
+        "Bytes that users other than root can still write to a file system.",
+    ),
+    gauge(
+        "filesystem.{mountpoint}.used",
+        Unit::Ratio,
+        "Share that is taken of what users other than root can write to a file system, as `df` has it.",
+    ),
+    gauge("filesystem.{mountpoint}.inodes_used", Unit::Ratio, "Share of a file system's inodes that are taken."),
     rate("cgroup.cpu.used", Unit::Cores, "Cores that the container uses."),
     gauge("cgroup.cpu.limit", Unit::Cores, "Most cores that the container may use."),
     rate(

@@ -25,6 +25,7 @@ use crate::terminal::write_json;
     "foretop ask load.1m --horizon 24h --confidence 0.8 --format json",
     "foretop ask 'cpu.busy > 90%' --within 1h --for 5min",
     "foretop ask 'memory.available < 500MB'",
+    "foretop ask 'filesystem./.used > 99%' --within 6h",
     "foretop ask 'cpu.user + cpu.system > 90%' --within 6h",
 ]))]
 pub struct Ask {

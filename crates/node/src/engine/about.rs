@@ -76,6 +76,11 @@ impl About {
         }
     }
 
+    /// Whether it says how full a file system is, of this host or of another.
+    pub(crate) fn is_of_filesystem(&self) -> bool {
+        matches!(&self.origin, Origin::Sensor { signal, .. } if signal.family().pattern.starts_with("filesystem."))
+    }
+
     pub(crate) fn unit(&self) -> &str {
         match &self.origin {
             Origin::Sensor { signal, .. } => signal.family().unit.as_str(),

@@ -8,6 +8,7 @@ use units::{Timestamp, span};
 
 use super::{Hub, QueryError};
 use crate::api;
+use crate::engine::about::About;
 
 /// The longest silence.
 const SILENCE_MAX: Duration = Duration::from_secs(30 * 86_400);
@@ -78,10 +79,11 @@ impl Hub {
         Ok(warning)
     }
 
-    /// The series that are there, by their steps.
-    pub(crate) fn steps(&self) -> BTreeMap<Arc<str>, Duration> {
+    /// The series that are there, with their steps, and whether they say how full a file system is.
+    pub(crate) fn series_to_watch(&self) -> BTreeMap<Arc<str>, (Duration, bool)> {
         let engine = self.engine();
-        engine.entries().map(|entry| (Arc::clone(&entry.about.id), entry.about.step)).collect()
+        let of = |about: &About| (Arc::clone(&about.id), (about.step, about.is_of_filesystem()));
+        engine.entries().map(|entry| of(&entry.about)).collect()
     }
 
     fn board(&self) -> MutexGuard<'_, Board> {

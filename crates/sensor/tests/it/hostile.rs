@@ -7,7 +7,7 @@ use signal::Readings;
 use crate::scene::{Written, read};
 
 /// Every file that is read, with the beginnings of its lines.
-const FILES: [(&str, &[&str]); 23] = [
+const FILES: [(&str, &[&str]); 24] = [
     ("proc/stat", &["cpu ", "cpu0", "cpu1", "procs_running", "procs_blocked"]),
     ("proc/loadavg", &["0.5 0.25 7.00 1/2"]),
     ("proc/meminfo", &["MemAvailable:", "SwapTotal:", "SwapFree:"]),
@@ -31,6 +31,10 @@ const FILES: [(&str, &[&str]); 23] = [
     ("proc/sys/kernel/sched_autogroup_enabled", &["1"]),
     ("sys/fs/cgroup/cpu.weight", &[""]),
     ("sys/fs/cgroup/cpu.idle", &[""]),
+    (
+        "proc/self/mountinfo",
+        &["27 1 254:0 / / rw - ext4 a rw", "28 27 0:9 / /p\\012q rw - tmpfs", "29 27 8:1 / /../.. rw -"],
+    ),
 ];
 
 /// Numbers as the kernel writes them, the greatest among them.

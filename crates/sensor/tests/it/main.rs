@@ -3,5 +3,6 @@
 mod cpu_availability;
 mod hostile;
 mod recorded;
+mod root;
 mod scene;
 mod trouble;

@@ -184,6 +184,20 @@ fn memory_and_swap_are_bytes() {
 }
 
 #[test]
+fn a_file_system_that_cannot_be_asked_is_left_out() {
+    let mounts = "27 1 254:0 / / rw - ext4 /dev/vda rw\n28 27 8:1 / /gone rw - ext4 /dev/sda1 rw\n\
+                  29 27 254:0 /x /proc-like rw - ext4 /dev/vda rw\n30 27 8:2 / /proc/self/mountinfo rw - ext4 a rw\n";
+    let host = Written::new(&[("proc/self/mountinfo", mounts.as_bytes()), ("proc-like/file", b"")]);
+    let mut sensors = Host::open(host.root()).unwrap();
+    let values = read(&mut sensors, &mut Readings::default(), 0);
+    let ids: Vec<&str> =
+        values.keys().map(String::as_str).filter(|id| id.ends_with("able") && id.starts_with("filesystem")).collect();
+    // Of a disk that is mounted twice the shorter place is told; a file is no place to store in.
+    assert_eq!(ids, ["filesystem./.available"]);
+    assert_eq!(sensors.n_errors(), 0, "{:?}", sensors.last_error());
+}
+
+#[test]
 fn sixty_four_cores_share_as_one_does() {
     let host = Written::new(&[("proc/stat", &stat_of_64(0)), ("proc/loadavg", b"127.00 1.00 1.00 1/2 3\n")]);
     let mut sensors = Host::open(host.root()).unwrap();

@@ -65,7 +65,7 @@ fn what_is_not_there_at_first_is_absent_and_not_looked_for_again() {
     let files = Written::new(&[("proc/loadavg", LOAD)]);
     let mut host = Host::open(files.root()).unwrap();
     let absent: Vec<&str> = host.absent().iter().map(|absent| absent.signal).collect();
-    assert_eq!(absent, ["cpu.*", "pressure.*", "memory.*", "swap.*", "net.*", "disk.*", "cgroup.*"]);
+    assert_eq!(absent, ["cpu.*", "pressure.*", "memory.*", "swap.*", "net.*", "disk.*", "filesystem.*", "cgroup.*"]);
     assert_eq!(host.absent()[2].reason, "the kernel has no `/proc/meminfo`");
     files.write("proc/meminfo", MEMORY);
     assert!(!read(&mut host, &mut Readings::default(), 0).contains_key("memory.available"));
