@@ -3,7 +3,7 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
-import { dateText, lengthText, momentTickText, tickText, zoneText } from "./format.ts";
+import { dateText, lengthText, momentTickText, tickTexts, zoneText } from "./format.ts";
 import type { Sample } from "./history.ts";
 import type { ForecastLine, HistoryLine, Reading, RememberedLine } from "./lines.ts";
 import type { Zoom } from "./route.ts";
@@ -139,7 +139,7 @@ export class Chart {
           size: (_, labels) => 14 + 6.2 * Math.max(4, ...(labels ?? []).map((label) => label.length)),
           space: 36,
           incrs: tickDistances(unit),
-          values: (_, splits) => splits.map((split) => tickText(split, unit)),
+          values: (_, splits) => tickTexts(splits, unit),
         },
       ],
       series: [{}, ...linesIn(colours)],

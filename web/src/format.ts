@@ -12,35 +12,35 @@ export const NOTHING = "–";
 const BINARY_PREFIXES = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 const NARROW_SPACE = "\u202f";
 
-/** A value of the HTTP interface's `unit` for people; `null` gives a dash without a unit. */
-export function quantity(value: number | null | undefined, unit: string): Quantity {
+/** A value of the HTTP interface's `unit` for people, with `more` digits than usual; `null` gives a dash without a unit. */
+export function quantity(value: number | null | undefined, unit: string, more = 0): Quantity {
   if (value === null || value === undefined || !Number.isFinite(value)) return { figure: NOTHING, unit: "" };
   switch (unit) {
     case "ratio":
-      return { figure: decimals(value * 100, Math.abs(value * 100) < 9.995 ? 2 : 1), unit: "%" };
+      return { figure: decimals(value * 100, (Math.abs(value * 100) < 9.995 ? 2 : 1) + more), unit: "%" };
     case "tasks":
     case "cores":
-      return { figure: decimals(value, 2), unit };
+      return { figure: decimals(value, 2 + more), unit };
     case "bytes":
     case "bytes/s":
-      return bytes(value, unit);
+      return bytes(value, unit, more);
     case "seconds":
     case "s":
-      return seconds(value);
+      return seconds(value, more);
     case "packets/s":
     case "operations/s":
-      return { figure: Math.abs(value) < 10 ? decimals(value, 2) : plain(value), unit };
+      return { figure: Math.abs(value) < 10 ? decimals(value, 2 + more) : plain(value, more), unit };
     default:
-      return { figure: plain(value), unit };
+      return { figure: plain(value, more), unit };
   }
 }
 
 /** A length of time in the unit that leaves something in front of the point. */
-function seconds(value: number): Quantity {
+function seconds(value: number, more: number): Quantity {
   const magnitude = Math.abs(value);
-  if (magnitude > 0 && magnitude < 1e-3) return { figure: decimals(value * 1e6, 1), unit: "µs" };
-  if (magnitude > 0 && magnitude < 1) return { figure: decimals(value * 1e3, 2), unit: "ms" };
-  return { figure: decimals(value, 2), unit: "s" };
+  if (magnitude > 0 && magnitude < 1e-3) return { figure: decimals(value * 1e6, 1 + more), unit: "µs" };
+  if (magnitude > 0 && magnitude < 1) return { figure: decimals(value * 1e3, 2 + more), unit: "ms" };
+  return { figure: decimals(value, 2 + more), unit: "s" };
 }
 
 /** `quantity` as one text: `97.2 %`. */
@@ -69,9 +69,16 @@ export function axisRangeText(low: number, high: number, unit: string): string {
 }
 
 /** The label of a tick: a quantity without the zeros that an axis does not need. */
-export function tickText(value: number, unit: string): string {
-  const { figure, unit: shown } = quantity(value, unit);
+export function tickText(value: number, unit: string, more = 0): string {
+  const { figure, unit: shown } = quantity(value, unit, more);
   return `${withoutZeros(figure)} ${shown}`.trimEnd();
+}
+
+/** The labels of an axis, with as many digits as tell them apart: ticks may be close together far from zero. */
+export function tickTexts(values: number[], unit: string): string[] {
+  const withMore = (more: number) => values.map((value) => tickText(value, unit, more));
+  const isTelling = (texts: string[]) => new Set(texts).size === texts.length;
+  return [0, 1, 2, 3].map(withMore).find(isTelling) ?? withMore(4);
 }
 
 /** A number of things: `1 200`. */
@@ -132,14 +139,14 @@ export function zoneText(ms: number): string {
 }
 
 /** A number without a unit to about four significant digits, thousands set apart. */
-export function plain(value: number): string {
+export function plain(value: number, more = 0): string {
   const size = Math.abs(value);
-  if (size !== 0 && (size >= 1e9 || size < 1e-3)) return minus(value.toExponential(2));
-  if (size >= 1000) return minus(grouped(Math.round(value)));
-  return decimals(value, size >= 100 ? 1 : size >= 1 || size === 0 ? 2 : 4);
+  if (size !== 0 && (size >= 1e9 || size < 1e-3)) return minus(value.toExponential(2 + more));
+  if (size >= 1000) return more === 0 ? minus(grouped(Math.round(value))) : decimals(value, more);
+  return decimals(value, (size >= 100 ? 1 : size >= 1 || size === 0 ? 2 : 4) + more);
 }
 
-function bytes(value: number, unit: string): Quantity {
+function bytes(value: number, unit: string, more: number): Quantity {
   let scaled = value;
   let prefix = 0;
   // 1023.5 would be written as 1024, which belongs to the next prefix.
@@ -150,7 +157,7 @@ function bytes(value: number, unit: string): Quantity {
   const size = Math.abs(scaled);
   const digits = prefix === 0 ? 0 : size < 9.995 ? 2 : size < 99.95 ? 1 : 0;
   const rest = unit.slice("bytes".length);
-  return { figure: decimals(scaled, digits), unit: `${BINARY_PREFIXES[prefix] ?? ""}B${rest}` };
+  return { figure: decimals(scaled, digits + (prefix === 0 ? 0 : more)), unit: `${BINARY_PREFIXES[prefix] ?? ""}B${rest}` };
 }
 
 function decimals(value: number, digits: number): string {

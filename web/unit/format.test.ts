@@ -10,6 +10,7 @@ import {
   quantityText,
   rangeText,
   tickText,
+  tickTexts,
 } from "../src/format.ts";
 
 const cases: [string, number | null, string][] = [
@@ -59,6 +60,14 @@ test("an axis has no zeros that it does not need", () => {
   expect(tickText(100 * 1024, "bytes")).toBe("100 KiB");
 });
 
+test("ticks far from zero and close together can be told apart", () => {
+  const gib = 2 ** 30;
+  expect(tickTexts([46.875 * gib, 46.890625 * gib], "bytes")).toEqual(["46.88 GiB", "46.89 GiB"]);
+  expect(tickTexts([0.4851, 0.4852], "ratio")).toEqual(["48.51 %", "48.52 %"]);
+  expect(tickTexts([12000.1, 12000.2], "watts")).toEqual(["12000.1 watts", "12000.2 watts"]);
+  expect(tickTexts([0, 0.5], "ratio")).toEqual(["0 %", "50 %"]);
+});
+
 test("a length of time is in the largest unit that divides it", () => {
   expect([250, 1_000, 90_000, 300_000, 3_600_000, 86_400_000].map(lengthText)).toEqual([
     "250 ms",
@@ -75,7 +84,7 @@ test("a length of time in a query has a unit", () => {
 });
 
 test("a plain number keeps about four digits at any size", () => {
-  expect([0, 0.0345, 1.234, 123.456, 12_345.6, 1.5e12, -2e-7].map(plain)).toEqual([
+  expect([0, 0.0345, 1.234, 123.456, 12_345.6, 1.5e12, -2e-7].map((value) => plain(value))).toEqual([
     "0.00",
     "0.0345",
     "1.23",
