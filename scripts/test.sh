@@ -194,12 +194,12 @@ run_peers() {
 run_servers() {
     local modules
     get_ready snmpd blastp diamond ssw-align
-    FORETOP_PROMETHEUS=$(scripts/unpack-package.sh prometheus)
-    FORETOP_NATS_SERVER=$(scripts/unpack-package.sh nats-server)
-    FORETOP_NODE_EXPORTER=$(scripts/unpack-package.sh prometheus-node-exporter)
-    FORETOP_ALERTMANAGER=$(scripts/unpack-package.sh prometheus-alertmanager)
-    FORETOP_SNMPD=$(PATH="$PATH:/usr/sbin" type -P snmpd)
-    export FORETOP_PROMETHEUS FORETOP_ALERTMANAGER FORETOP_NATS_SERVER FORETOP_NODE_EXPORTER FORETOP_SNMPD
+    FORETOP_TEST_PROMETHEUS=$(scripts/unpack-package.sh prometheus)
+    FORETOP_TEST_NATS_SERVER=$(scripts/unpack-package.sh nats-server)
+    FORETOP_TEST_NODE_EXPORTER=$(scripts/unpack-package.sh prometheus-node-exporter)
+    FORETOP_TEST_ALERTMANAGER=$(scripts/unpack-package.sh prometheus-alertmanager)
+    FORETOP_TEST_SNMPD=$(PATH="$PATH:/usr/sbin" type -P snmpd)
+    export FORETOP_TEST_PROMETHEUS FORETOP_TEST_ALERTMANAGER FORETOP_TEST_NATS_SERVER FORETOP_TEST_NODE_EXPORTER FORETOP_TEST_SNMPD
     begin "servers: tests"
     modules=(prometheus nats node_exporter snmpd tools)
     # The package's program looks for files in /usr/share, which a namespace of its own shows it there.

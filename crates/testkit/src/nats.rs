@@ -16,7 +16,7 @@ pub struct NatsServer {
 }
 
 impl NatsServer {
-    /// Starts one that keeps what it has to keep below `folder`. The program is what `FORETOP_NATS_SERVER` names, or else
+    /// Starts one that keeps what it has to keep below `folder`. The program is what `FORETOP_TEST_NATS_SERVER` names, or else
     /// `nats-server`.
     ///
     /// # Panics
@@ -75,7 +75,7 @@ impl NatsServer {
 }
 
 fn spawn(folder: &Path, port: &str) -> Child {
-    let program = std::env::var_os("FORETOP_NATS_SERVER").unwrap_or_else(|| "nats-server".into());
+    let program = std::env::var_os("FORETOP_TEST_NATS_SERVER").unwrap_or_else(|| "nats-server".into());
     let log = File::create(folder.join("nats-server.log")).expect("a test's folder can be written to");
     Command::new(&program)
         .args(["--jetstream", "--addr", "127.0.0.1", "--port", port, "--store_dir"])

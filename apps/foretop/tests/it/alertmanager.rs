@@ -1,6 +1,6 @@
 //! Prometheus Alertmanager of the distribution: a warning of a node is an alert there while it stands.
 //!
-//! The server is the one that `FORETOP_ALERTMANAGER` names, or else `prometheus-alertmanager` in `PATH`.
+//! The server is the one that `FORETOP_TEST_ALERTMANAGER` names, or else `prometheus-alertmanager` in `PATH`.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ struct Alertmanager {
 
 impl Alertmanager {
     fn start(folder: &Path) -> Self {
-        let program = std::env::var_os("FORETOP_ALERTMANAGER").unwrap_or_else(|| "prometheus-alertmanager".into());
+        let program = std::env::var_os("FORETOP_TEST_ALERTMANAGER").unwrap_or_else(|| "prometheus-alertmanager".into());
         let (config, log) = (folder.join("alertmanager.yml"), folder.join("alertmanager.log"));
         fs::write(&config, "route: {receiver: nobody}\nreceivers: [{name: nobody}]\n").unwrap();
         let child = command(&PathBuf::from(program))

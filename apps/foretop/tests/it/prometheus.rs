@@ -1,6 +1,6 @@
 //! A Prometheus server and a node: what `/metrics` says arrives there when it is scraped, whole and without complaint.
 //!
-//! The server is the one that `FORETOP_PROMETHEUS` names, or else `prometheus` in `PATH`.
+//! The server is the one that `FORETOP_TEST_PROMETHEUS` names, or else `prometheus` in `PATH`.
 
 mod crossval;
 mod dashboard;

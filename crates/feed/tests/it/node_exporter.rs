@@ -1,6 +1,6 @@
 //! The distribution's node exporter as a source: what it offers beside what the kernel says.
 //!
-//! The program is the one that `FORETOP_NODE_EXPORTER` names, or else `prometheus-node-exporter` in `PATH`.
+//! The program is the one that `FORETOP_TEST_NODE_EXPORTER` names, or else `prometheus-node-exporter` in `PATH`.
 
 use std::{
     fs,
@@ -45,7 +45,7 @@ impl NodeExporter {
     }
 
     fn spawn() -> NodeExporter {
-        let binary = std::env::var_os("FORETOP_NODE_EXPORTER").unwrap_or_else(|| "prometheus-node-exporter".into());
+        let binary = std::env::var_os("FORETOP_TEST_NODE_EXPORTER").unwrap_or_else(|| "prometheus-node-exporter".into());
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let child = Command::new(&binary)
             .arg(format!("--web.listen-address={address}"))

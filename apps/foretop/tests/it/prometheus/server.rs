@@ -20,7 +20,7 @@ pub struct Point {
 
 /// The server that is tried. Its tools are beside it.
 pub fn binary() -> PathBuf {
-    std::env::var_os("FORETOP_PROMETHEUS").unwrap_or_else(|| "prometheus".into()).into()
+    std::env::var_os("FORETOP_TEST_PROMETHEUS").unwrap_or_else(|| "prometheus".into()).into()
 }
 
 /// A Prometheus server that takes remote write, and scrapes one node every second if it is told to.
