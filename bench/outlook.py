@@ -1,10 +1,11 @@
-"""Hours and a day ahead: outlooks beside AUTO and statsforecast's seasonal models, on the same windows of the same series.
+"""Hours and a day ahead: outlooks beside AUTO, statsforecast's seasonal models and boosted trees, on the same windows of the same series.
 
 Errors are absolute, over all leads within a horizon, and scaled by the mean absolute difference of samples a day apart in the past of
 their window (MASE). CRPS is the weighted quantile loss at 0.1 to 0.9, as GIFT-Eval has it. Forecasts are medians. Everything is the
 median over windows. The interval score (Winkler) of 80 % is its width and ten times what came outside of it, scaled as errors are: it rewards narrow
 intervals that hold. Peers are fitted to the last 14 days of each window's past. The statements are "some value within 6 h is
-above the 95th percentile of the past"; they are answered at moments that lie as far apart.
+above the 95th percentile of the past"; they are answered at moments that lie as far apart. The trees are LightGBM's by mlforecast, set up as in
+its introduction: differences of a day, lags, rolling means and the time of day; intervals by its conformal method.
 """
 
 import argparse
@@ -17,6 +18,12 @@ from typing import NamedTuple, Protocol
 import foretop
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
+from lightgbm import LGBMRegressor
+from mlforecast import MLForecast
+from mlforecast.lag_transforms import RollingMean
+from mlforecast.target_transforms import Differences
+from mlforecast.utils import PredictionIntervals
 from report import ROOT, machine, print_machine, print_table, save
 from statsforecast.models import MSTL, AutoARIMA, AutoETS, AutoTheta, SeasonalNaive
 from timing import versions
@@ -201,6 +208,7 @@ def forecasters(outlook: foretop.Outlook, past: Samples, day: int) -> dict[str, 
         # Longer seasons than 24 are more than its states can hold.
         "AutoETS": peer(AutoETS(season_length=1), past, day),
         "AutoARIMA": peer(AutoARIMA(season_length=1), past, day),
+        "LightGBM": lambda: boosted(past, seasons),
     }
 
 
@@ -214,6 +222,33 @@ def peer(model: Model, past: Samples, day: int) -> Callable[[], Samples]:
         return np.array([*lower, said["mean"], *upper])
 
     return forecast
+
+
+def boosted(past: Samples, seasons: list[int]) -> Samples:
+    """Return the quantiles of boosted trees, one step after another for a day."""
+    day, *_ = seasons
+
+    def of_day(times: Samples) -> Samples:
+        return times % day
+
+    def of_week(times: Samples) -> Samples:
+        return times // day % 7
+
+    model = MLForecast(
+        models={"trees": LGBMRegressor(verbosity=-1, n_jobs=1)},
+        freq=1,
+        lags=[1, 2, 3, 6, 12, *seasons],
+        lag_transforms={1: [RollingMean(12), RollingMean(day // 4)]},
+        date_features=[of_day, of_week][: len(seasons)],
+        target_transforms=[Differences([day])],
+    )
+    frame = pd.DataFrame({"unique_id": 0, "ds": np.arange(len(past)), "y": past})
+    said = model.fit(frame, prediction_intervals=PredictionIntervals(n_windows=2, h=day)).predict(
+        day, level=[20, 40, 60, 80]
+    )
+    lower = [said[f"trees-lo-{level}"] for level in (80, 60, 40, 20)]
+    upper = [said[f"trees-hi-{level}"] for level in (20, 40, 60, 80)]
+    return np.array([*lower, said["trees"], *upper])
 
 
 def pinball(came: Samples, said: Samples, level: float) -> Samples:
