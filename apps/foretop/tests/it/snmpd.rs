@@ -14,7 +14,8 @@ struct Agent(Child);
 impl Agent {
     fn start(folder: &Path, port: u16) -> Self {
         fs::write(folder.join("snmpd.conf"), "rocommunity readable 127.0.0.1\n").unwrap();
-        let program = std::env::var_os("FORETOP_TEST_SNMPD").map_or_else(|| PathBuf::from("/usr/sbin/snmpd"), PathBuf::from);
+        let program =
+            std::env::var_os("FORETOP_TEST_SNMPD").map_or_else(|| PathBuf::from("/usr/sbin/snmpd"), PathBuf::from);
         let mut command = Command::new(program);
         command.args(["-f", "-Lo", "-C", "-c"]).arg(folder.join("snmpd.conf")).arg(format!("udp:127.0.0.1:{port}"));
         command.env("SNMP_PERSISTENT_DIR", folder).stdout(Stdio::null()).stderr(Stdio::null());

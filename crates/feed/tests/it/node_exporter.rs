@@ -45,7 +45,8 @@ impl NodeExporter {
     }
 
     fn spawn() -> NodeExporter {
-        let binary = std::env::var_os("FORETOP_TEST_NODE_EXPORTER").unwrap_or_else(|| "prometheus-node-exporter".into());
+        let binary =
+            std::env::var_os("FORETOP_TEST_NODE_EXPORTER").unwrap_or_else(|| "prometheus-node-exporter".into());
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let child = Command::new(&binary)
             .arg(format!("--web.listen-address={address}"))

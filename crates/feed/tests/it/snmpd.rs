@@ -81,7 +81,8 @@ impl Drop for Snmpd {
 }
 
 fn spawn(folder: &Folder, port: u16) -> Child {
-    let program = std::env::var_os("FORETOP_TEST_SNMPD").map_or_else(|| PathBuf::from("/usr/sbin/snmpd"), PathBuf::from);
+    let program =
+        std::env::var_os("FORETOP_TEST_SNMPD").map_or_else(|| PathBuf::from("/usr/sbin/snmpd"), PathBuf::from);
     Command::new(&program)
         .args(["-f", "-Lo", "-C", "-c"])
         .arg(folder.join("snmpd.conf"))
