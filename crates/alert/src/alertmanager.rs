@@ -35,14 +35,15 @@ impl<'a> Posted<'a> {
     fn of(alert: &'a Alert, keep: Duration) -> Self {
         let ends_at = if alert.stands { alert.at + keep } else { alert.at };
         let probability = format!("{:.3}", alert.probability);
+        let mut annotations: BTreeMap<&'static str, String> =
+            [("summary", alert.summary.clone()), ("probability", probability), ("origin", alert.origin.to_string())]
+                .into();
+        if !alert.picture.is_empty() {
+            annotations.insert("picture", alert.picture.clone());
+        }
         Self {
             labels: [("alertname", &*alert.rule), ("host", &*alert.host), ("series", &*alert.series)].into(),
-            annotations: [
-                ("summary", alert.summary.clone()),
-                ("probability", probability),
-                ("origin", alert.origin.to_string()),
-            ]
-            .into(),
+            annotations,
             starts_at: alert.since.to_string(),
             ends_at: ends_at.to_string(),
             generator_url: &alert.url,

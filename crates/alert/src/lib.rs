@@ -12,6 +12,7 @@ mod post;
 mod server;
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -48,6 +49,12 @@ pub struct Alert {
     pub origin: Timestamp,
     /// Where to look.
     pub url: String,
+    /// Where a picture is drawn of what may come; empty where nobody draws it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub picture: String,
+    /// The picture as it was when the warning was raised, as PNG, for who gets mail. It is gone after a restart.
+    #[serde(skip)]
+    pub png: Option<Arc<[u8]>>,
 }
 
 /// Where warnings go.
@@ -131,6 +138,12 @@ impl Way {
         matches!(self, Self::Alertmanager(_))
     }
 
+    /// Whether pictures go along, rather than where they are drawn.
+    #[must_use]
+    pub fn takes_pictures(&self) -> bool {
+        matches!(self, Self::Mail(_))
+    }
+
     /// Tells of what has changed, and of what stands where that is wanted; what stands is good for `keep`.
     fn tell(&self, changes: &[Alert], standing: &[Alert], keep: Duration) -> Result<(), TellError> {
         match self {
@@ -170,7 +183,7 @@ impl Alert {
     /// That it is over now.
     #[must_use]
     pub fn over(self, at: Timestamp) -> Self {
-        Self { stands: false, repeated: false, at, ..self }
+        Self { stands: false, repeated: false, at, png: None, ..self }
     }
 }
 

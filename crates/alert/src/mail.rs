@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use lettre::message::{Mailbox, header::ContentType};
+use lettre::message::{Attachment, Mailbox, MultiPart, SinglePart, header::ContentType};
 use lettre::transport::smtp::authentication::Credentials;
 use lettre::transport::smtp::client::{Tls, TlsParameters};
 use lettre::{Message, SmtpTransport, Transport};
@@ -81,7 +81,17 @@ impl Mail {
     fn message(&self, changes: &[Alert]) -> Result<Message, lettre::error::Error> {
         let builder = Message::builder().from(self.from.clone()).subject(subject(changes));
         let builder = self.recipients.iter().cloned().fold(builder, |builder, one| builder.to(one));
-        builder.header(ContentType::TEXT_PLAIN).body(body(changes))
+        let text = SinglePart::plain(body(changes));
+        let pictures = changes.iter().filter_map(|alert| alert.png.as_deref()).enumerate();
+        let mut parts = pictures.map(|(idx, png)| {
+            let kind = ContentType::parse("image/png").expect("a type of pictures");
+            Attachment::new(format!("forecast-{}.png", idx + 1)).body(png.to_vec(), kind)
+        });
+        match parts.next() {
+            None => builder.singlepart(text),
+            Some(first) => builder
+                .multipart(parts.fold(MultiPart::mixed().singlepart(text).singlepart(first), MultiPart::singlepart)),
+        }
     }
 }
 

@@ -184,6 +184,8 @@ mod tests {
             at,
             origin: at,
             url: "http://a/".to_owned(),
+            picture: String::new(),
+            png: None,
         }
     }
 

@@ -128,6 +128,7 @@ fn described_routes(access: &Arc<Access>) -> OpenApiRouter<App> {
         .routes(routes!(series::accuracy))
         .routes(routes!(outlook::outlook))
         .routes(routes!(outlook::probability))
+        .routes(routes!(outlook::picture))
         .routes(routes!(warnings::list))
         .routes(routes!(warnings::silence))
         .routes(routes!(run_time::run_time))

@@ -12,13 +12,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use alert::{Alert, Post, Way};
+use picture::Kind;
 use units::Timestamp;
-use warn::Chance;
+use warn::{Chance, Rule};
 use watch::{OnPanic, Thread, Watch};
 
 use crate::api;
 use crate::error::StartError;
-use crate::hub::Hub;
+use crate::hub::{Asked, Hub};
 use crate::schedule::times;
 use excursions::Excursions;
 use kept::{File, Kept, Stood};
@@ -72,6 +73,8 @@ pub(crate) struct Warden {
     host: String,
     /// The address of the page.
     page: String,
+    /// Whether anybody gets pictures rather than where they are drawn.
+    takes_pictures: bool,
     is_unwritten: bool,
 }
 
@@ -102,6 +105,7 @@ impl Warden {
         let (file, kept) = data_dir.map(File::open).unzip();
         let Kept { standing, silences, mut waiting } = kept.unwrap_or_default();
         let WarnSettings { rules, ways, every, repeat, excursions } = settings.clone();
+        let takes_pictures = ways.iter().any(Way::takes_pictures);
         let posts = alert::names(&ways).into_iter().zip(ways).map(|(name, way)| {
             let waiting = waiting.remove(&name).unwrap_or_default();
             Post::start(&name, way, waiting, every, watch).map_err(StartError::NoThread)
@@ -120,6 +124,7 @@ impl Warden {
             host: hub.info().host,
             hub,
             page,
+            takes_pictures,
             is_unwritten: false,
         };
         warden.watch(standing);
@@ -147,7 +152,11 @@ impl Warden {
             watched.ask(&self.hub, &mut self.lookout, now);
             let is_silent = silences.contains_key(&watched.rule.name);
             let stands = watched.standing(is_silent, now, &self.host, &self.page);
-            self.changes.extend(watched.change(stands.as_ref(), self.repeat, now));
+            let mut change = watched.change(stands.as_ref(), self.repeat, now);
+            if let Some(raised) = change.as_mut().filter(|change| self.takes_pictures && change.stands) {
+                raised.png = png(&self.hub, &watched.rule);
+            }
+            self.changes.extend(change);
             standing.extend(stands);
         }
         if let Some(excursions) = &mut self.excursions {
@@ -224,4 +233,11 @@ fn passage(chance: Chance, step: Duration) -> api::Passage {
 fn way(post: &Post) -> api::WarningWay {
     let alert::Status { name, n_told, n_waiting, n_given_up, problem } = post.status();
     api::WarningWay { name, n_told, n_waiting, n_given_up, problem }
+}
+
+/// What a rule is about, drawn. A warning without a picture is better than none.
+fn png(hub: &Hub, rule: &Rule) -> Option<Arc<[u8]>> {
+    let Rule { when: statement, within, lasting, .. } = rule.clone();
+    let drawn = hub.picture(&Asked { statement, within, lasting, seasons: api::Seasons::Learned });
+    Some(drawn.ok()?.encode(Kind::Png).ok()?.into())
 }

@@ -8,7 +8,7 @@
 //!
 //! A [`Rule`] is a statement that somebody wants to be warned of; an [`Alarm`] stands from one probability on until it is below another;
 //! [`trial`] says what a rule would have done over the past. Where nobody has made a rule, [`Usual`] asks whether a signal will leave
-//! the range that it kept to so far.
+//! the range that it kept to so far. A [`View`] draws a question.
 //!
 //! Pure: samples and a seed in, numbers out.
 #![forbid(unsafe_code)]
@@ -17,6 +17,7 @@ mod ask;
 mod excursion;
 mod expression;
 mod foresight;
+mod picture;
 mod question;
 mod record;
 mod rule;
@@ -28,9 +29,10 @@ pub use ask::{Answer, Chance, Frame, History, ask, futures};
 pub use excursion::{Usual, base_rate};
 pub use expression::{Expression, ExpressionError};
 pub use foresight::Foresight;
+pub use picture::View;
 pub use question::{Question, QuestionError};
 pub use record::{Bin, Record};
-pub use rule::{Rule, Rules, RulesError};
+pub use rule::{Rule, Rules, RulesError, says};
 pub use statement::{Comparison, Statement, StatementError, Subject};
 pub use steps::{HORIZON_MAX, in_common, longer, n_steps, near, past, step};
 pub use trial::{Alarm, Trial, trial};

@@ -109,9 +109,15 @@ impl Rule {
     /// `memory.available < 500MB within 30m: 85 %`, for people.
     #[must_use]
     pub fn says(&self, probability: f64) -> String {
-        let lasting = self.lasting.map_or_else(String::new, |lasting| format!(" for {}", span::format(lasting)));
-        format!("{}{lasting} within {}: {:.0} %", self.when, span::format(self.within), 100.0 * probability)
+        says(&self.when, self.within, self.lasting, probability)
     }
+}
+
+/// How probable a statement is, for people: `memory.available < 500MB within 30m: 85 %`.
+#[must_use]
+pub fn says(statement: &Statement, within: Duration, lasting: Option<Duration>, probability: f64) -> String {
+    let lasting = lasting.map_or_else(String::new, |lasting| format!(" for {}", span::format(lasting)));
+    format!("{statement}{lasting} within {}: {:.0} %", span::format(within), 100.0 * probability)
 }
 
 fn raise() -> f64 {

@@ -233,11 +233,15 @@ fn a_node_warns_every_way_once_and_remembers_it() {
     let mail = mails.recv_timeout(PATIENCE).unwrap();
     assert!(mail.contains("To: ops@example.org") && mail.contains("Subject: Warning: busy on "), "{mail}");
     assert!(mail.contains("shop.requests > 20 within 4h: 100 %"), "{mail}");
+    assert!(mail.contains("Content-Type: image/png") && mail.contains("forecast-1.png"), "{mail}");
     let said = wait_until("the command was told", PATIENCE, || {
         let said = std::fs::read(path("said.json")).ok()?;
         serde_json::from_slice::<serde_json::Value>(&said).ok()
     });
     assert_eq!((&said["warnings"][0]["rule"], &said["warnings"][0]["stands"]), (&"busy".into(), &true.into()));
+    let address = said["warnings"][0]["picture"].as_str().unwrap();
+    let picture = ureq::get(address).call().unwrap().body_mut().read_to_vec().unwrap();
+    assert!(picture.starts_with(b"\x89PNG"), "{address}");
     let told = node.get("/api/v1/warnings");
     let stands: Vec<bool> = told["rules"].as_array().unwrap().iter().map(|rule| rule["stands"] == true).collect();
     assert_eq!(stands, [true, false, false], "{told}");

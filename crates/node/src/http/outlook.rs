@@ -1,4 +1,4 @@
-//! Hours and days ahead: `GET /api/v1/series/{id}/outlook` and `GET /api/v1/probability`.
+//! Hours and days ahead: `GET /api/v1/series/{id}/outlook`, `GET /api/v1/probability` and `GET /api/v1/probability.png`.
 
 #![expect(unused_qualifications, reason = "the macro of utoipa qualifies what it is given")]
 
@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use picture::Kind;
 use units::{Confidence, span};
 use utoipa::IntoParams;
 use warn::Statement;
@@ -106,7 +108,29 @@ pub(super) async fn probability(
     Query(query): Query<ProbabilityQuery>,
 ) -> Result<Response, Refusal> {
     let hub = app.hub.clone();
-    let ProbabilityQuery { statement, within, r#for: lasting, season: seasons } = query;
-    let asked = Asked { statement, within, lasting, seasons };
+    let asked = Asked::from(query);
     app.reads.run(move || Ok(Json(hub.probability(&asked)?).into_response())).await
+}
+
+/// What was, what may come, and the line that a statement asks about, as a picture.
+#[utoipa::path(get, path = "/api/v1/probability.png", tag = "forecast", params(ProbabilityQuery),
+    responses((status = 200, content_type = "image/png", body = [u8]), (status = "default", description = "refused", body = ErrorBody)))]
+pub(super) async fn picture(
+    State(app): State<App>,
+    Query(query): Query<ProbabilityQuery>,
+) -> Result<Response, Refusal> {
+    let hub = app.hub.clone();
+    let asked = Asked::from(query);
+    let drawn = move || {
+        let png = hub.picture(&asked)?.encode(Kind::Png).map_err(|error| Refusal::internal(&error))?;
+        Ok(([(header::CONTENT_TYPE, "image/png")], png).into_response())
+    };
+    app.reads.run(drawn).await
+}
+
+impl From<ProbabilityQuery> for Asked {
+    fn from(query: ProbabilityQuery) -> Self {
+        let ProbabilityQuery { statement, within, r#for: lasting, season: seasons } = query;
+        Self { statement, within, lasting, seasons }
+    }
 }

@@ -3,9 +3,12 @@
 use std::iter;
 use std::time::Duration;
 
+use picture::Picture;
 use predict::{Calendar, FoundSeason};
 use units::{Confidence, Timestamp, span};
-use warn::{Expression, Foresight, Frame, HORIZON_MAX, History, Question, QuestionError, Statement, n_steps};
+use warn::{
+    Chance, Expression, Foresight, Frame, HORIZON_MAX, History, Question, QuestionError, Statement, View, n_steps,
+};
 
 use super::history::TimeRange;
 use super::{Hub, QueryError, unknown};
@@ -80,12 +83,8 @@ impl Hub {
 
     /// How probable a statement is. Blocks while the store is read.
     pub(crate) fn probability(&self, asked: &Asked) -> Result<api::Probability, QueryError> {
-        let Asked { statement, within, lasting, seasons } = asked;
-        let past = self.pasts(&statement.of, *within)?.with(*seasons);
-        let question = Question::of(statement, &past.unit, *within, *lasting, past.step()).map_err(|error| {
-            let field = if matches!(error, QuestionError::Statement(_)) { "statement" } else { "for" };
-            bad(field, error.to_string())
-        })?;
+        let (past, question) = self.question(asked)?;
+        let Asked { statement, lasting, .. } = asked;
         let history = History { samples: &past.samples, foresight: past.blank() };
         let answer = warn::ask(history, &question, SEED).ok_or_else(|| past.too_young())?;
         let [p10_seconds, p50_seconds, p90_seconds] =
@@ -105,6 +104,37 @@ impl Hub {
             id: past.id(),
             unit: past.unit,
         })
+    }
+
+    /// What was, what may come and the line that a statement asks about, drawn. Blocks while the store is read.
+    pub(crate) fn picture(&self, asked: &Asked) -> Result<Picture, QueryError> {
+        let (past, question) = self.question(asked)?;
+        let (known, foresight) = past.followed();
+        let futures = warn::futures(&foresight, question.n_leads, SEED).ok_or_else(|| past.too_young())?;
+        let Asked { statement, within, lasting, .. } = asked;
+        let chance = Chance::of(&futures, &question);
+        let now = past.origin() + past.step();
+        let view = View {
+            title: &warn::says(statement, *within, *lasting, chance.probability),
+            caption: &format!("{}, {now}; means over {}", self.info().host, span::format(past.step())),
+            unit: &past.unit,
+            step: past.step(),
+            known: &known,
+            futures: &futures,
+            line: question.line,
+        };
+        Ok(view.picture())
+    }
+
+    /// What is known of what a statement is about, and what it asks of it.
+    fn question(&self, asked: &Asked) -> Result<(Pasts, Question), QueryError> {
+        let Asked { statement, within, lasting, seasons } = asked;
+        let past = self.pasts(&statement.of, *within)?.with(*seasons);
+        let question = Question::of(statement, &past.unit, *within, *lasting, past.step()).map_err(|error| {
+            let field = if matches!(error, QuestionError::Statement(_)) { "statement" } else { "for" };
+            bad(field, error.to_string())
+        })?;
+        Ok((past, question))
     }
 
     /// What is known of the signals of an expression, in the same steps.
@@ -253,6 +283,17 @@ impl Pasts {
     pub(crate) fn blank(&self) -> Foresight {
         let outlook = |past: &Past| past.frame().outlook(past.n_leads);
         Foresight::new(self.of.clone(), self.parts.iter().map(outlook).collect())
+    }
+
+    /// What the expression was at each step, and what is to be expected after the last.
+    fn followed(&self) -> (Vec<f64>, Foresight) {
+        let mut foresight = self.blank();
+        let mut row = vec![f64::NAN; self.samples.len()];
+        let values = (0..self.n_steps()).map(|idx| {
+            row.iter_mut().zip(&self.samples).for_each(|(value, samples)| *value = samples[idx]);
+            foresight.step(&row)
+        });
+        (values.collect(), foresight)
     }
 
     /// The series' full name, or the expression.

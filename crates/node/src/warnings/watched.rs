@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use alert::Alert;
-use units::Timestamp;
+use units::{Timestamp, span};
 use warn::{Alarm, Chance, Expression, Question, Rule, futures};
 
 use super::kept::Stood;
@@ -118,7 +118,9 @@ impl Watched {
             since: self.since.unwrap_or(now),
             at: now,
             origin: said.origin,
+            picture: picture_at(page, rule),
             url: page.to_owned(),
+            png: None,
         })
     }
 
@@ -164,6 +166,16 @@ impl Watched {
             silent_until,
         }
     }
+}
+
+/// Where the node whose page is at `page` draws what a rule is about.
+fn picture_at(page: &str, rule: &Rule) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    query.append_pair("statement", &rule.when.to_string()).append_pair("within", &span::format(rule.within));
+    if let Some(lasting) = rule.lasting {
+        query.append_pair("for", &span::format(lasting));
+    }
+    format!("{page}api/v1/probability.png?{}", query.finish())
 }
 
 /// The outlook of an expression up to this moment. What fails begins anew when it is asked for again.

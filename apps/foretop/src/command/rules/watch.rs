@@ -135,6 +135,8 @@ impl Watch {
             at,
             origin: answer.origin,
             url: client.url().to_string(),
+            picture: String::new(),
+            png: None,
         };
         if change.is_some() {
             writeln!(out, "{at} {}", printable(&alert.to_string()))?;

@@ -48,7 +48,7 @@ fn request(method: &str, path: &str) -> (String, String) {
         "/api/v1/runtime" => "?cpu_seconds=10",
         // What was pushed is too young for more.
         "/api/v1/series/{id}/outlook" => "?horizon=10s",
-        "/api/v1/probability" => "?statement=trace%3E0.9&within=10s",
+        "/api/v1/probability" | "/api/v1/probability.png" => "?statement=trace%3E0.9&within=10s",
         _ => "",
     };
     let body = match (method, path) {
