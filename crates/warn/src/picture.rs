@@ -67,14 +67,15 @@ impl View<'_> {
         let points: Vec<(f64, f64)> = points.collect();
         marks.extend(points.split(|(_, value)| value.is_nan()).map(|run| Mark::Line(run.to_vec())));
         let medians = leads.iter().map(|(time, values)| (*time, quantile(values, 0.5))).collect();
-        marks.push(Mark::Fit(medians, "median of what may come, 80 and 95 % of it".to_owned()));
+        marks.push(Mark::Fit(medians, String::new()));
         marks.push(Mark::Bound(factor * self.line));
 
         let heights = marks.iter().flat_map(heights);
         let y = Axis::over(unit, Scale::Linear, heights);
         let ends = [at(1.0 - known.len() as f64), at(n_leads as f64)];
         let x = Axis::over(format!("{time_unit} from now"), Scale::Linear, ends);
-        let chart = Chart { title: self.title.to_owned(), caption: self.caption.to_owned(), x, y, marks };
+        let caption = format!("{}; ahead: median, 80 and 95 % of what may come", self.caption);
+        let chart = Chart { title: self.title.to_owned(), caption, x, y, marks };
         let mut picture = Picture::blank(WIDTH, HEIGHT);
         chart.draw(&mut picture, Frame { corner: Place { x: 0.0, y: 0.0 }, width: WIDTH, height: HEIGHT });
         picture
@@ -158,7 +159,7 @@ mod tests {
             line: 0.5,
         };
         let svg = view.picture().to_svg();
-        for word in ["cpu.busy &gt; 50%", "minutes from now", ">%<", "median of what may come"] {
+        for word in ["cpu.busy &gt; 50%", "minutes from now", ">%<", "80 and 95 % of what"] {
             assert!(svg.contains(word), "{word}: {svg}");
         }
     }
