@@ -34,11 +34,11 @@ class Count(NamedTuple):
     """What became of the warnings of a forecaster over all weeks."""
 
     n: int
-    n_right: int
-    n_crossings: int
-    n_foreseen: int
-    # Minutes from the beginning of the warning that stood to the crossing.
-    ahead: list[float]
+    # After which nothing came in time.
+    n_vain: int
+    # On the day of the launch and on those after it: crossings, and for each that was foreseen the minutes since its warning began.
+    n_crossings: list[int]
+    ahead: list[list[float]]
 
 
 def main() -> None:
@@ -54,10 +54,13 @@ def main() -> None:
     rows = []
     for name, told in warned.items():
         count = counted(weeks, told)
-        ahead = f"{np.median(count.ahead):.0f} min" if count.ahead else "never"
-        rows.append([name, str(count.n), str(count.n_right), f"{count.n_foreseen} of {count.n_crossings}", ahead])
+        foreseen = [
+            f"{len(ahead)} of {n}, {np.median(ahead or [0]):.0f} min ahead"
+            for ahead, n in zip(count.ahead, count.n_crossings, strict=True)
+        ]
+        rows.append([name, str(count.n), str(count.n_vain), *foreseen])
     title = f"{arguments.weeks} weeks of requests with a launch on day five: warnings of the next three hours"
-    print_table(title, ["", "warnings", "right", "crossings foreseen", "ahead at the median"], rows)
+    print_table(title, ["", "warnings", "in vain", "foreseen on day five", "on days six and seven"], rows)
     print_machine(machine())
     save("launch", {"weeks": arguments.weeks, "rows": rows})
     if arguments.plot:
@@ -97,24 +100,24 @@ def line_warns(week: Samples, hours: int) -> Warned:
 
 def counted(weeks: list[Samples], warned: list[Warned]) -> Count:
     """Count warnings that begin while requests are below the line, and crossings that they said."""
-    n = n_right = n_crossings = n_foreseen = 0
-    ahead = []
+    n, n_vain = 0, 0
+    n_crossings = [0, 0]
+    ahead: list[list[float]] = [[], []]
     for week, told in zip(weeks, warned, strict=True):
         above = week > CAPACITY
         begins = [at for at in range(DAY, len(week) - LEAD) if told[at] and not told[at - 1] and not above[at]]
         n += len(begins)
-        n_right += sum(bool(above[at + 1 : at + 1 + LEAD].any()) for at in begins)
+        n_vain += sum(not above[at + 1 : at + 1 + LEAD].any() for at in begins)
         # What comes back within three hours is the same crossing.
-        crossings = [at for at in range(DAY + LEAD, len(week)) if above[at] and not above[at - LEAD : at].any()]
-        n_crossings += len(crossings)
-        for at in crossings:
+        for at in (at for at in range(DAY + LEAD, len(week)) if above[at] and not above[at - LEAD : at].any()):
+            which = int(at >= 5 * DAY)
+            n_crossings[which] += 1
             if told[at - 1]:
-                n_foreseen += 1
                 began = at - 1
                 while told[began - 1]:
                     began -= 1
-                ahead.append((at - began) * 24 * 60 / DAY)
-    return Count(n, n_right, n_crossings, n_foreseen, ahead)
+                ahead[which].append((at - began) * 24 * 60 / DAY)
+    return Count(n, n_vain, n_crossings, ahead)
 
 
 def draw(week: Samples, warned: dict[str, Warned], path: Path) -> None:

@@ -21,6 +21,7 @@ cargo bench --locked -p feed --bench snmp
 .venv/bin/python bench/intervals.py
 .venv/bin/python bench/outlook.py
 .venv/bin/python bench/disk_fills.py
+.venv/bin/python bench/launch.py
 .venv/bin/python bench/excursions.py
 .venv/bin/python bench/boom.py
 .venv/bin/python bench/fleet_rates.py

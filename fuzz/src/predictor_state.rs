@@ -8,7 +8,7 @@ use predict::{Forecast, Predictor, Spec, fit};
 pub const N_SAVED: u8 = MODELS.len() as u8;
 
 /// One of every shape that a state has.
-const MODELS: [&str; 12] = [
+const MODELS: [&str; 13] = [
     "MEAN",
     "LAST",
     "BM(8)",
@@ -19,6 +19,7 @@ const MODELS: [&str; 12] = [
     "ETS(A,Ad,N)",
     "TAR(2)",
     "NWS(recent=20)",
+    "SEASONAL(8)",
     "AUTO(every=7,window=80)",
     "REFIT(AR(4,method=burg),every=7,window=60)",
 ];

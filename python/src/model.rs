@@ -116,7 +116,7 @@ impl Model {
 
     /// dict of str to float : What was estimated, by name.
     ///
-    /// ``phi1``, ``theta1``, ``d`` and ``mean`` of the Box-Jenkins family; ``window`` of a BM; ``alpha`` and others of an ETS; those of a TAR.
+    /// ``phi1``, ``theta1``, ``d`` and ``mean`` of the Box-Jenkins family; ``window`` of a BM; ``alpha`` and others of an ETS; those of a TAR; lengths of seasons of a SEASONAL.
     /// Empty for LAST, NWS and AUTO (see :attr:`speakers`).
     #[getter]
     fn params<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -124,6 +124,11 @@ impl Model {
         match found.spec().inner() {
             Spec::Last | Spec::Nws { .. } | Spec::Auto { .. } => {}
             Spec::BestMean { .. } => params.set_item("window", found.coefficients().len())?,
+            Spec::Seasonal { .. } => {
+                for parameter in found.parameters() {
+                    params.set_item(&parameter.name, parameter.value)?;
+                }
+            }
             Spec::Ets { .. } | Spec::Tar { .. } => {
                 for parameter in self.own_inference(py)?.map_or(&[][..], |inference| &inference.parameters) {
                     params.set_item(&parameter.name, parameter.value)?;

@@ -18,6 +18,8 @@ pub(crate) fn of_fit(spec: &Spec, n_samples: usize) -> u64 {
         Spec::Ar { order, method: ArMethod::LeastSquares } => square(*order + 1),
         Spec::Ar { order, .. } => *order as u64,
         Spec::Nws { .. } => 320,
+        // A step at each of some twenty watched leads, and now and then a fit of all.
+        Spec::Seasonal { .. } => 6000,
         Spec::Ets { .. } => 1500,
         Spec::Tar { order, .. } => 40 * square(order + 1),
         // What all candidates cost per sample, twice over the window.
@@ -43,6 +45,7 @@ pub(crate) fn of_step(spec: &Spec) -> u64 {
         Spec::Auto { budget, .. } => *budget,
         Spec::Arfima { truncation, .. } => 4 * *truncation as u64,
         Spec::Nws { .. } => 500,
+        Spec::Seasonal { .. } => 6000,
         Spec::Refit { model, .. } => return of_step(model),
         // 256 paths for each of the leads that are judged.
         Spec::Tar { order, .. } => 256 * 32 * (*order as u64 + 4),
@@ -66,6 +69,8 @@ pub(crate) fn bytes_of_predictor(spec: &Spec) -> usize {
         Spec::Arfima { truncation, .. } => 3 * NUMBER * truncation,
         // Its candidates, and what the weights are made from.
         Spec::Auto { window, .. } => (200 << 10) + NUMBER * window,
+        // What was said at each watched lead, the last samples, and those of the longest period.
+        Spec::Seasonal { periods } => (400 << 10) + 6 * NUMBER * periods.steps().fold(0.0, f64::max) as usize,
         Spec::Refit { model, window, .. } => return bytes_of_predictor(model) + NUMBER * window,
         _ => 4 * NUMBER * spec.n_coefficients(),
     };

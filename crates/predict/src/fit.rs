@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::auto;
 use crate::effort::{self, Cancel, End};
-use crate::model::{Fitted, Model, ar, arfima, arma, ets, mean, nws, tar, window};
+use crate::model::{Fitted, Model, ar, arfima, arma, ets, mean, nws, seasonal, tar, window};
 use crate::spec::Spec;
 
 /// Why samples do not yield the model that was asked for.
@@ -173,6 +173,7 @@ pub fn fit(spec: &Spec, samples: &[f64]) -> Result<Model, FitError> {
             calibration = Some(learned);
             Fitted::Auto(Box::new(auto))
         }
+        Spec::Seasonal { periods } => Fitted::Seasonal(Box::new(seasonal::fit(samples, *periods))),
         Spec::Refit { .. } => unreachable!("the inner model of a REFIT is never a REFIT"),
     };
     if !fitted.is_sound() {

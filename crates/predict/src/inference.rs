@@ -29,7 +29,7 @@ pub struct Inference {
 }
 
 impl Inference {
-    /// What `samples`, those that `model` was fitted to, say of it. `None` for a model that assumes no distribution (LAST, BM, NWS), and
+    /// What `samples`, those that `model` was fitted to, say of it. `None` for a model that assumes no distribution (LAST, BM, NWS, AUTO, SEASONAL), and
     /// for samples that it cannot have been fitted to.
     ///
     /// ETS and TAR have likelihoods that are conditional: on the state before the first sample, which counts among the
@@ -49,7 +49,7 @@ impl Inference {
         }
         match &model.fitted {
             Fitted::Mean(_) => mean::inference(samples),
-            Fitted::Window(_) | Fitted::Nws(_) | Fitted::Auto(_) => None,
+            Fitted::Window(_) | Fitted::Nws(_) | Fitted::Auto(_) | Fitted::Seasonal(_) => None,
             Fitted::Ets(ets) => ets::inference::of(ets, samples),
             Fitted::Tar(tar) => tar::inference::of(tar, samples),
             Fitted::Linear(linear) => match linear.estimates().fraction {

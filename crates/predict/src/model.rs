@@ -9,6 +9,7 @@ pub(crate) mod mean;
 pub(crate) mod nws;
 mod ring;
 mod sample;
+pub(crate) mod seasonal;
 pub(crate) mod tar;
 pub(crate) mod window;
 
@@ -48,6 +49,7 @@ pub(crate) enum Fitted {
     Tar(tar::Tar),
     #[serde(deserialize_with = "crate::auto::outermost")]
     Auto(Box<Auto>),
+    Seasonal(Box<seasonal::Seasonal>),
 }
 
 impl Model {
@@ -58,11 +60,16 @@ impl Model {
     }
 
     /// The weights of past deviations from the mean, newest first (of the differenced series where there are
-    /// differences); empty for MEAN, NWS, ETS and TAR, `N` times `1/N` for a window.
+    /// differences); empty for MEAN, NWS, ETS, TAR and SEASONAL, `N` times `1/N` for a window.
     #[must_use]
     pub fn coefficients(&self) -> Vec<f64> {
         match &self.fitted {
-            Fitted::Mean(_) | Fitted::Nws(_) | Fitted::Ets(_) | Fitted::Tar(_) | Fitted::Auto(_) => Vec::new(),
+            Fitted::Mean(_)
+            | Fitted::Nws(_)
+            | Fitted::Ets(_)
+            | Fitted::Tar(_)
+            | Fitted::Auto(_)
+            | Fitted::Seasonal(_) => Vec::new(),
             Fitted::Window(window) => vec![1.0 / window.length() as f64; window.length()],
             Fitted::Linear(linear) => linear.estimates().phi.clone(),
         }
@@ -97,6 +104,7 @@ impl Model {
             Fitted::Tar(tar) => tar.mean(),
             Fitted::Ets(ets) => ets.mean(),
             Fitted::Auto(auto) => auto.mean(),
+            Fitted::Seasonal(seasonal) => seasonal.mean(),
             Fitted::Linear(linear) => linear.estimates().mean,
         }
     }
@@ -111,6 +119,7 @@ impl Model {
             Fitted::Tar(tar) => tar.innovation_variance(),
             Fitted::Ets(ets) => ets.innovation_variance(),
             Fitted::Auto(auto) => auto.innovation_variance(),
+            Fitted::Seasonal(seasonal) => seasonal.innovation_variance(),
             Fitted::Linear(linear) => linear.estimates().innovation_variance,
         }
     }
@@ -126,8 +135,8 @@ impl Model {
         }
     }
 
-    /// The estimates by their names: `phi1`, …, `theta1`, …, `d`, `mean`; the constants of ETS and TAR have names of their own, and a
-    /// `window` is the length of the one in use. Empty for LAST, and for NWS and AUTO, which have members instead.
+    /// The estimates by their names: `phi1`, …, `theta1`, …, `d`, `mean`; the constants of ETS and TAR have names of their own, a
+    /// `window` is the length of the one in use, and `period1` and `found1` are lengths of seasons in steps. Empty for LAST, and for NWS and AUTO, which have members instead.
     #[must_use]
     pub fn parameters(&self) -> Vec<Parameter> {
         let plain = |name: &str, value: f64| Parameter { name: name.to_owned(), value, standard_error: None };
@@ -141,6 +150,9 @@ impl Model {
             },
             Fitted::Ets(ets) => ets.parameters().into_iter().map(|(name, value)| plain(name, value)).collect(),
             Fitted::Tar(tar) => tar.parameters().into_iter().map(|(name, value)| plain(&name, value)).collect(),
+            Fitted::Seasonal(seasonal) => {
+                seasonal.parameters().into_iter().map(|(name, value)| plain(&name, value)).collect()
+            }
             Fitted::Nws(_) | Fitted::Auto(_) => Vec::new(),
         }
     }
@@ -185,6 +197,7 @@ impl Model {
             Fitted::Ets(ets) => ets.one_step_errors(samples),
             Fitted::Tar(tar) => tar.one_step_errors(samples),
             Fitted::Auto(auto) => auto.afresh().one_step_errors(samples),
+            Fitted::Seasonal(seasonal) => seasonal.one_step_errors(samples),
         }
     }
 
@@ -206,6 +219,7 @@ impl Model {
             (Spec::Ets { trend, .. }, Fitted::Ets(ets)) => ets.is_of(*trend),
             (Spec::Tar { order, delay }, Fitted::Tar(tar)) => tar.is_of(*order, *delay),
             (Spec::Auto { every, window, budget }, Fitted::Auto(auto)) => auto.is_sound(*every, *window, *budget),
+            (Spec::Seasonal { periods }, Fitted::Seasonal(seasonal)) => seasonal.is_of(*periods),
             (spec, Fitted::Linear(linear)) => {
                 let Estimates { phi, theta, n_differences, fraction, .. } = linear.estimates();
                 let truncation = fraction.map(|fraction| fraction.truncation);
@@ -234,6 +248,7 @@ impl Fitted {
             Self::Tar(tar) => tar.step(sample),
             Self::Nws(nws) if !sample.is_nan() => nws.step(sample),
             Self::Auto(auto) => auto.take(sample),
+            Self::Seasonal(seasonal) => seasonal.step(sample),
             Self::Mean(_) | Self::Nws(_) => {}
         }
     }
@@ -249,6 +264,7 @@ impl Fitted {
             Self::Ets(ets) => ets.is_sound(),
             // What it is made of is known to its specification, with which Model::is_sound compares it.
             Self::Auto(auto) => auto.is_ready(),
+            Self::Seasonal(seasonal) => seasonal.is_sound(),
         }
     }
 }
@@ -267,6 +283,9 @@ impl fmt::Display for Model {
             }
             Fitted::Tar(tar) => {
                 tar.parameters().iter().try_for_each(|(name, value)| write!(f, "  {name} {value:.6}"))?
+            }
+            Fitted::Seasonal(seasonal) => {
+                seasonal.parameters().iter().try_for_each(|(name, value)| write!(f, "  {name} {value:.6}"))?
             }
             Fitted::Nws(nws) => write!(f, "  speaking {}", nws.speaker())?,
             Fitted::Linear(linear) => {

@@ -33,6 +33,7 @@ mod season;
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use statistics::Interval;
 use units::{Confidence, Timestamp};
 
@@ -72,6 +73,9 @@ const N_FIRST: f64 = 30.0;
 /// Lengths of a lead that have to pass until its errors are known.
 const N_KNOWN: f64 = 2.0;
 
+/// More steps than anybody will ever take.
+const CLOCK_MAX: u64 = 1 << 52;
+
 /// The furthest that can be forecast.
 const N_LEADS_MAX: usize = 1 << 16;
 
@@ -86,7 +90,7 @@ const N_LEADS_MAX: usize = 1 << 16;
 /// assert!((outlook.quantile(7, 0.5).unwrap() - 6.0).abs() < 0.5);
 /// # Ok::<(), predict::PeriodsError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outlook {
     clock: u64,
     level: Level,
@@ -100,7 +104,7 @@ pub struct Outlook {
 }
 
 /// A season that is taken out of the level.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Seasonal {
     period: f64,
     /// The index of the watched lead that is nearest to it.
@@ -200,6 +204,11 @@ impl Outlook {
         self.rungs.iter().rev().find(|rung| rung.n() > 0.0).map_or(0, |rung| rung.lead)
     }
 
+    /// The seasons that were given.
+    pub(crate) fn periods(&self) -> Periods {
+        self.season.periods()
+    }
+
     /// The seasons that were found beside those that were given, the one that explains most first.
     #[must_use]
     pub fn found(&self) -> Vec<FoundSeason> {
@@ -266,6 +275,23 @@ impl Outlook {
             drawing.push();
         }
         drawing.into_paths()
+    }
+
+    /// Whether this can be an outlook of these seasons as far as `n_leads` that has taken samples, as a decoder must check.
+    pub(crate) fn is_of(&self, periods: Periods, n_leads: usize) -> bool {
+        let fresh = Self::new(periods, n_leads);
+        let is_seasonal_sound = match (self.seasonal, fresh.seasonal) {
+            (None, given) => given.is_none(),
+            (Some(found), None) => Periods::RANGE.contains(&found.period) && found.idx < self.rungs.len(),
+            (Some(found), Some(given)) => found == given,
+        };
+        self.clock <= CLOCK_MAX
+            && self.rungs.len() == fresh.rungs.len()
+            && self.rungs.iter().zip(&fresh.rungs).all(|(rung, fresh)| rung.is_like(fresh))
+            && self.level.is_like(&fresh.level)
+            && self.season.is_like(&fresh.season)
+            && is_seasonal_sound
+            && (self.period, self.range) == (fresh.period, fresh.range)
     }
 
     /// How errors at a lead go together with those one step before: as on the way between the watched leads around it, or for a

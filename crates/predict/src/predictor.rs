@@ -209,6 +209,7 @@ impl Predictor {
             Fitted::Auto(auto) => auto.forecast_into(self.n_missing, means, standard_errors),
             Fitted::Ets(ets) => ets.forecast_into(self.n_missing, means, standard_errors),
             Fitted::Tar(tar) => tar.forecast_into(means, standard_errors),
+            Fitted::Seasonal(seasonal) => seasonal.forecast_into(means, standard_errors),
             Fitted::Nws(nws) => nws.forecast_into(self.n_missing, means, standard_errors),
         }
         widening(reaches, standard_errors);

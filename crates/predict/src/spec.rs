@@ -16,6 +16,7 @@ pub use error::SpecError;
 pub use expand::Family;
 
 use crate::loss::Loss;
+use crate::outlook::Periods;
 
 /// A model to be fitted, by the names of RPS (Figure 3) where it has them.
 ///
@@ -102,6 +103,12 @@ pub enum Spec {
         loss: Loss,
         /// Over how many of the last steps errors count, at least 1; all since the first sample if `None`.
         recent: Option<usize>,
+    },
+    /// `SEASONAL(s,t)`: a regression at each lead on the latest deviations, on what each phase of the seasons had, and on what was there a
+    /// season before; also finds seasons that nobody named. See [`Outlook`](crate::Outlook).
+    Seasonal {
+        /// Lengths of the seasons in steps: none, one or two.
+        periods: Periods,
     },
     /// `AUTO`: several models side by side, each fitted anew in turns, and for each lead time the word of those that
     /// were least wrong lately.
@@ -229,6 +236,7 @@ impl Spec {
             | Self::BestMean { .. }
             | Self::Nws { .. }
             | Self::Ets { .. }
+            | Self::Seasonal { .. }
             | Self::Tar { .. } => None,
             Self::Ar { order, .. } => Some(plain(order, 0, 0)),
             Self::Ma { order, .. } => Some(plain(0, 0, order)),
@@ -273,6 +281,7 @@ impl Spec {
             // Constants, as many first states, and a sample or two to err on.
             Self::Ets { trend, .. } => 2 * trend.n_constants() + 2,
             Self::Tar { order, .. } => order + n_rows_min(*order),
+            Self::Seasonal { .. } => 4,
             Self::Refit { model, .. } => model.n_samples_min(),
         }
     }
@@ -327,6 +336,10 @@ impl Spec {
                 "the forecast of whichever of 22 cheap predictors (means, medians, smoothers) had the smallest error so far; as in the Network Weather Service",
             ),
             (
+                "SEASONAL(s,t)",
+                "seasons of s and t steps, as 288 and 2016 for a day and a week of five minutes: an outlook of hours and days; SEASONAL(s) and SEASONAL find others",
+            ),
+            (
                 "AUTO",
                 "several of these side by side, refitted in turn; at each lead it combines those with the smallest recent errors",
             ),
@@ -376,6 +389,10 @@ impl fmt::Display for Spec {
                 let arguments: Vec<String> =
                     loss.into_iter().chain(recent.map(|recent| format!("recent={recent}"))).collect();
                 if arguments.is_empty() { f.write_str("NWS") } else { write!(f, "NWS({})", arguments.join(",")) }
+            }
+            Self::Seasonal { periods } => {
+                let steps: Vec<String> = periods.steps().map(|steps| steps.to_string()).collect();
+                if steps.is_empty() { f.write_str("SEASONAL") } else { write!(f, "SEASONAL({})", steps.join(",")) }
             }
             Self::Auto { every, window, budget } => {
                 let defaults = [

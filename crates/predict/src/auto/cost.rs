@@ -79,6 +79,7 @@ fn per_sample(spec: &Spec, reach: usize) -> u64 {
     let n_leads: u64 = (0..PERIOD).map(|clock| LADDER.n_leads_due(clock).min(reach) as u64).sum::<u64>() / PERIOD;
     let (step, lead) = match spec {
         Spec::Nws { .. } => (500, 1),
+        Spec::Seasonal { .. } => (6000, 100),
         // 256 paths.
         Spec::Tar { order, .. } => (*order as u64, 256 * (*order as u64 + 4)),
         _ => match spec.orders() {

@@ -1,5 +1,7 @@
 //! Where a series stands: means over whole periods, and the latest deviations from them.
 
+use serde::{Deserialize, Serialize};
+
 use super::{N_LEVELS, Periods};
 
 /// Samples that the smoothed deviations remember; the first is the last deviation itself.
@@ -12,7 +14,7 @@ const CLIP: f64 = 4.0;
 const MEMORY_TYPICAL: f64 = 2000.0;
 
 /// The level of one series.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Level {
     /// Over the last shortest and the last longest period.
     short: Mean,
@@ -25,7 +27,7 @@ pub(super) struct Level {
 }
 
 /// The mean of the last samples, gaps left out; while most of them are gaps, what it was before.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Mean {
     samples: Vec<f64>,
     next: usize,
@@ -46,6 +48,17 @@ impl Level {
             typical: 0.0,
             last: f64::NAN,
         }
+    }
+
+    /// Whether this can be what became of `fresh`.
+    pub(super) fn is_like(&self, fresh: &Self) -> bool {
+        let is_amount = |value: f64| value.is_finite() && value >= 0.0;
+        self.short.is_like(&fresh.short)
+            && self.long.is_like(&fresh.long)
+            && self.smoothed.iter().all(|value| value.is_finite())
+            && is_amount(self.n)
+            && is_amount(self.typical)
+            && (self.last.is_finite() || self.n == 0.0)
     }
 
     /// Takes a sample, NaN for a gap; `season` is what it was expected to deviate by because of its phase.
@@ -102,6 +115,16 @@ impl Level {
 impl Mean {
     fn new(n: usize) -> Self {
         Self { samples: vec![f64::NAN; n], next: 0, n_seen: 0, sum: 0.0, n: 0, mean: 0.0 }
+    }
+
+    fn is_like(&self, fresh: &Self) -> bool {
+        self.samples.len() == fresh.samples.len()
+            && self.next < self.samples.len()
+            && self.n == self.samples.iter().filter(|sample| !sample.is_nan()).count()
+            && self.n <= self.n_seen
+            && self.n_seen <= self.samples.len()
+            && self.sum.is_finite()
+            && self.mean.is_finite()
     }
 
     fn push(&mut self, sample: f64) {

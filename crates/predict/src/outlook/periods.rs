@@ -1,9 +1,12 @@
 //! How long the seasons of a series are.
 
+use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 /// The lengths of a series' seasons in steps, at most two, such as a day and a week.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Periods(pub(super) [f64; 2]);
 
 /// Why something is no list of periods.
@@ -30,6 +33,15 @@ pub enum PeriodsError {
         /// The second one.
         long: f64,
     },
+}
+
+/// No length is NaN.
+impl Eq for Periods {}
+
+impl Hash for Periods {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.map(f64::to_bits).hash(state);
+    }
 }
 
 impl Periods {

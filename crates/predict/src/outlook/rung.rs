@@ -1,5 +1,7 @@
 //! One lead that is watched: a regression that learns what the future makes of the present, and how wrong it was.
 
+use serde::{Deserialize, Serialize};
+
 use crate::intervals::Tails;
 use crate::optimize::positive_definite::{cholesky, solve};
 
@@ -53,7 +55,7 @@ const LEAD_LONG: usize = 16;
 pub(super) const NORMAL_DEVIATION: f64 = 1.253_314_137_315_5;
 
 /// One watched lead.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Rung {
     pub(super) lead: usize,
     /// Steps between two forecasts that are watched.
@@ -81,7 +83,8 @@ pub(super) struct Rung {
 }
 
 /// Means over the last values, as many as are remembered.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound(serialize = "[f64; N]: Serialize", deserialize = "[f64; N]: Deserialize<'de>"))]
 struct Means<const N: usize> {
     means: [f64; N],
     n: f64,
@@ -97,7 +100,7 @@ pub(super) struct Persistence {
 }
 
 /// A forecast under way.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Said {
     /// The step at which it was made; `u64::MAX` for none.
     pub(super) origin: u64,
@@ -138,6 +141,26 @@ impl Rung {
             last: (u64::MAX, 0.0),
             in_row: Means::NONE,
         }
+    }
+
+    /// Whether this can be what became of `fresh`.
+    pub(super) fn is_like(&self, fresh: &Self) -> bool {
+        let are_finite = |values: &[f64]| values.iter().all(|value| value.is_finite());
+        (self.lead, self.spacing, self.said.len()) == (fresh.lead, fresh.spacing, fresh.said.len())
+            && self.said.iter().all(|said| {
+                let Said { level, features, candidates, combined, .. } = said;
+                are_finite(features) && are_finite(candidates) && are_finite(&[*level, *combined])
+            })
+            && self.products.iter().all(|row| are_finite(row))
+            && [&self.targets, &self.lasting, &self.plain].iter().all(|row| are_finite(*row))
+            && are_finite(&self.weights)
+            && self.record.is_sound()
+            && self.together.is_sound()
+            && self.in_row.is_sound()
+            && self.tails.is_sound()
+            && self.n.is_finite()
+            && self.n >= 0.0
+            && self.last.1.is_finite()
     }
 
     /// Whether the forecast made at `step` is watched.
@@ -356,6 +379,10 @@ impl Rung {
 
 impl<const N: usize> Means<N> {
     const NONE: Self = Self { means: [0.0; N], n: 0.0 };
+
+    fn is_sound(&self) -> bool {
+        self.n.is_finite() && self.n >= 0.0 && self.means.iter().all(|mean| mean.is_finite())
+    }
 
     fn learn(&mut self, values: [f64; N], memory: f64) {
         self.n = (self.n + 1.0).min(memory.max(1.0));

@@ -6,6 +6,8 @@
 //! later half. The one that explains most is taken out, and the rest is searched again. Periods that are given compete: what is only the
 //! shape of a given day is no season of its own.
 
+use serde::{Deserialize, Serialize};
+
 use super::Periods;
 use super::season::{CLIP, N_CELLS, N_SLOTS_MAX, Profile};
 
@@ -57,7 +59,7 @@ const NEARLY: f64 = 0.97;
 const MEMORY: f64 = 20.0;
 
 /// A season that was found.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FoundSeason {
     /// Its length in steps; it need not be a whole number.
     pub period: f64,
@@ -66,7 +68,7 @@ pub struct FoundSeason {
 }
 
 /// The last samples, and the seasons that were found in them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Search {
     given: Periods,
     recent: Vec<f64>,
@@ -76,14 +78,14 @@ pub(super) struct Search {
 }
 
 /// A season and its shape.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Found {
     season: FoundSeason,
     shape: Shape,
 }
 
 /// Deviations by phase from the mean over the period around them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Shape {
     profile: Profile,
     /// Steps of that mean.
@@ -111,6 +113,15 @@ struct Worth {
 impl Search {
     pub(super) fn new(given: Periods) -> Self {
         Self { given, recent: Vec::new(), start: 0, found: [None, None] }
+    }
+
+    /// Whether samples can have led here, beside these given periods.
+    pub(super) fn is_sound(&self, given: Periods) -> bool {
+        self.given == given
+            && self.recent.len() < WINDOW
+            && self.recent.iter().all(|sample| !sample.is_infinite())
+            && self.start <= super::CLOCK_MAX
+            && self.found.iter().flatten().all(|found| found.is_sound(&self.recent))
     }
 
     /// Takes the next sample, NaN for a gap, and now and then looks for seasons: which of them are others than before. `typical` is the mean
@@ -148,11 +159,18 @@ impl Search {
         let before = self.found().iter().map(|season| season.period).collect::<Vec<_>>();
         let mut seen = seasons(&self.recent, self.given, &before);
         let mut changed = [false; N_FOUND];
-        // Those that are found again keep their place and their shape.
+        // Those that are found again keep their place. More samples tell a period better, and a shape that is off by a hundredth has drifted
+        // by a whole period after a hundred.
         for (slot, changed) in self.found.iter_mut().zip(&mut changed) {
             let Some(found) = slot else { continue };
             match seen.iter().position(|(season, _)| is_same(season.period, found.season.period, n)) {
-                Some(idx) => found.season.share = seen.swap_remove(idx).0.share,
+                Some(idx) => {
+                    let (season, n_cells) = seen.swap_remove(idx);
+                    if season.period != found.season.period {
+                        found.shape = Shape::of(&self.recent, season.period, n_cells, self.start, clip);
+                    }
+                    found.season = season;
+                }
                 None => (*slot, *changed) = (None, true),
             }
         }
@@ -329,6 +347,21 @@ fn clip(samples: &[f64]) -> f64 {
     let n = known().count().max(1) as f64;
     let mean = known().sum::<f64>() / n;
     CLIP * known().map(|sample| (sample - mean).abs()).sum::<f64>() / n
+}
+
+impl Found {
+    fn is_sound(&self, recent: &[f64]) -> bool {
+        let Self { season: FoundSeason { period, share }, shape } = self;
+        Periods::RANGE.contains(period)
+            && (0.0..=1.0).contains(share)
+            && [N_CELLS, N_SLOTS_MAX]
+                .iter()
+                .any(|n_cells| shape.profile.is_like(&Shape::new(*period, *n_cells).profile))
+            && shape.width == period.round() as usize
+            && shape.width <= WINDOW
+            && shape.sum.is_finite()
+            && (0.0..=recent.len() as f64).contains(&shape.n)
+    }
 }
 
 impl Worth {

@@ -1,5 +1,7 @@
 //! What a series does at each phase of its periods, above and below its level.
 
+use serde::{Deserialize, Serialize};
+
 use super::Periods;
 use super::calendar::Days;
 use super::search::{FoundSeason, N_FOUND, Search};
@@ -24,9 +26,11 @@ const MEMORY_LONG: f64 = 4.0;
 pub(super) const CLIP: f64 = 8.0;
 
 /// Profiles of deviations from the level, and the deviations of the last longest period themselves.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Season {
     periods: Periods,
+    /// Not saved: who follows a calendar has the samples.
+    #[serde(skip, default = "Days::none")]
     days: Days,
     sharp: Profile,
     smooth: Profile,
@@ -38,7 +42,7 @@ pub(super) struct Season {
 }
 
 /// A sample, NaN for a gap, and the means over the last shortest and longest period.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Step {
     pub(super) sample: f64,
     pub(super) short: f64,
@@ -46,7 +50,7 @@ pub(super) struct Step {
 }
 
 /// Means by phase.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Profile {
     /// In steps; 0 for a profile that is not there.
     period: f64,
@@ -73,10 +77,31 @@ impl Season {
         }
     }
 
+    /// Whether this can be what became of `fresh`.
+    pub(super) fn is_like(&self, fresh: &Self) -> bool {
+        let is_search_sound = match (&self.search, &fresh.search) {
+            (Some(search), Some(_)) => search.is_sound(self.periods),
+            (None, None) => true,
+            _ => false,
+        };
+        self.periods == fresh.periods
+            && self.past.len() == fresh.past.len()
+            && self.past.iter().all(Step::is_sound)
+            && [(&self.sharp, &fresh.sharp), (&self.smooth, &fresh.smooth), (&self.long, &fresh.long)]
+                .iter()
+                .all(|(profile, fresh)| profile.is_like(fresh))
+            && is_search_sound
+    }
+
     /// Days and weeks begin as these say. To be called before the first step.
     pub(super) fn follow(&mut self, days: Days) {
         self.past.extend(std::iter::repeat_n(self.past[0], days.change_max()));
         self.days = days;
+    }
+
+    /// Those that need not be found.
+    pub(super) fn periods(&self) -> Periods {
+        self.periods
     }
 
     /// Whether there is one that need not be found.
@@ -162,10 +187,23 @@ impl Season {
     }
 }
 
+impl Step {
+    fn is_sound(&self) -> bool {
+        let Self { sample, short, long } = self;
+        sample.is_nan() || [sample, short, long].iter().all(|value| value.is_finite())
+    }
+}
+
 impl Profile {
     pub(super) fn new(period: f64, n_cells: usize, memory: f64) -> Self {
         let memory = memory * (period / n_cells.max(1) as f64).max(1.0);
         Self { period, cells: vec![(0.0, 0.0); n_cells], memory }
+    }
+
+    /// Whether this can be what became of `fresh`.
+    pub(super) fn is_like(&self, fresh: &Self) -> bool {
+        (self.period, self.memory, self.cells.len()) == (fresh.period, fresh.memory, fresh.cells.len())
+            && self.cells.iter().all(|(mean, n)| mean.is_finite() && n.is_finite() && *n >= 0.0)
     }
 
     /// The phase of what is at `place` in time, in steps, in cells.

@@ -1,6 +1,7 @@
 //! Why a text is no model specification.
 
 use super::Spec;
+use crate::outlook::PeriodsError;
 
 /// A text that is no model specification.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -92,6 +93,15 @@ pub enum SpecError {
         /// The most that are taken.
         n_specs_max: usize,
     },
+    /// A length of a season that is no number.
+    #[error("a season of `SEASONAL` is `{given}`; it must be a length in steps, as in SEASONAL(288,2016)")]
+    NoPeriod {
+        /// What stands there.
+        given: String,
+    },
+    /// Lengths of seasons that cannot be.
+    #[error("SEASONAL: {0}")]
+    Periods(PeriodsError),
     /// A REFIT within a REFIT.
     #[error("REFIT within REFIT: one of them is enough")]
     NestedRefit,

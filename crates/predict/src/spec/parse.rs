@@ -7,6 +7,7 @@ use super::call::Call;
 use super::{ArMethod, Method, Region, Spec, SpecError, Trend};
 use crate::auto::BUDGET_MIN;
 use crate::loss::Loss;
+use crate::outlook::Periods;
 
 /// The highest autoregressive order that is taken. RPS timed AR(512); a Levinson recursion of this order
 /// still takes about a millisecond.
@@ -60,6 +61,7 @@ const ARFIMA_EXAMPLE: &str = "ARFIMA(4,d,4) or ARFIMA(1,d,0,method=ml,truncation
 const ETS_EXAMPLE: &str = "ETS(A,Ad,N) or ETS(A,A,N,bounds=admissible)";
 const NWS_EXAMPLE: &str = "NWS or NWS(by=mae,recent=100)";
 const TAR_EXAMPLE: &str = "TAR(2) or TAR(4,delay=2)";
+const SEASONAL_EXAMPLE: &str = "SEASONAL, SEASONAL(288) or SEASONAL(288,2016)";
 const AUTO_EXAMPLE: &str = "AUTO or AUTO(every=100,window=600,budget=30000)";
 const REFIT_EXAMPLE: &str = "REFIT(AR(16),every=100,window=600)";
 
@@ -84,6 +86,7 @@ impl FromStr for Spec {
             }
             "NWS" => parse_nws(call),
             "TAR" => parse_tar(call),
+            "SEASONAL" => parse_seasonal(call),
             "AUTO" => parse_auto(call),
             "REFIT" => parse_refit(call),
             _ => Err(SpecError::UnknownModel { given: call.name.to_owned() }),
@@ -238,6 +241,15 @@ fn parse_auto(mut call: Call<'_>) -> Result<Spec, SpecError> {
     let budget = number("budget", AUTO_BUDGET as usize, BUDGET_MIN as usize, AUTO_BUDGET_MAX)? as u64;
     call.finish("AUTO", AUTO_EXAMPLE, 0)?;
     Ok(Spec::Auto { every, window, budget })
+}
+
+fn parse_seasonal(mut call: Call<'_>) -> Result<Spec, SpecError> {
+    let given: Vec<&str> = (0..2).map_while(|idx| call.positional(idx)).collect();
+    let steps = |given: &&str| given.parse().map_err(|_| SpecError::NoPeriod { given: (*given).to_owned() });
+    let steps = given.iter().map(steps).collect::<Result<Vec<f64>, _>>()?;
+    let periods = Periods::new(&steps).map_err(SpecError::Periods)?;
+    call.finish("SEASONAL", SEASONAL_EXAMPLE, given.len())?;
+    Ok(Spec::Seasonal { periods })
 }
 
 fn parse_tar(mut call: Call<'_>) -> Result<Spec, SpecError> {

@@ -19,6 +19,7 @@ mod outlook;
 mod predictor;
 mod reference;
 mod run_time;
+mod seasonal;
 mod selection;
 mod state;
 mod tar;

@@ -133,7 +133,14 @@ fn a_fitted_model_prints_what_it_found() {
 fn every_model_of_the_catalogue_can_be_written_and_fitted() {
     let series = ar1(0.5, 700, 6);
     let concrete = |text: &str| {
-        let orders = [("FIMA(p,d,q", "FIMA(2,d,2"), ("p,d,q", "2,1,2"), ("p,q", "2,2"), ("(p", "(4"), ("(q", "(2")];
+        let orders = [
+            ("FIMA(p,d,q", "FIMA(2,d,2"),
+            ("p,d,q", "2,1,2"),
+            ("p,q", "2,2"),
+            ("s,t", "24,168"),
+            ("(p", "(4"),
+            ("(q", "(2"),
+        ];
         let text = orders.iter().fold(text.to_owned(), |text, (letters, numbers)| text.replace(letters, numbers));
         text.replace("model", "AR(4)").replace("every=n", "every=100").replace("window=n", "window=600")
     };

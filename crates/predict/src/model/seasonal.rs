@@ -1,0 +1,101 @@
+//! SEASONAL: an outlook as a model among others. It learns with every sample, so a fit is a run over the samples.
+
+use serde::{Deserialize, Serialize};
+
+use crate::outlook::{Outlook, Periods};
+
+/// Leads are watched as far as two of the longest period, within these bounds; beyond, errors grow no more.
+const N_LEADS_MIN: usize = 512;
+const N_LEADS_MAX: usize = 8192;
+
+/// Shares of a normal distribution below one standard deviation under its mean, and below one over it.
+const DEVIATION: [f64; 2] = [0.158_655_253_931_457_05, 0.841_344_746_068_543];
+
+/// Samples beyond this are taken for gaps: squares of them would overflow.
+const LARGEST: f64 = 1e100;
+
+/// An outlook, and the mean of what it has seen.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Seasonal {
+    outlook: Outlook,
+    n: f64,
+    mean: f64,
+}
+
+/// Seasons of these lengths, and those that are found, in samples of which four are known.
+pub(crate) fn fit(samples: &[f64], periods: Periods) -> Seasonal {
+    let mut seasonal = Seasonal::new(periods);
+    samples.iter().for_each(|sample| seasonal.step(*sample));
+    seasonal
+}
+
+/// As far as leads are watched.
+fn n_leads(periods: Periods) -> usize {
+    let longest = periods.steps().fold(0.0, f64::max);
+    ((2.0 * longest) as usize).clamp(N_LEADS_MIN, N_LEADS_MAX)
+}
+
+impl Seasonal {
+    fn new(periods: Periods) -> Self {
+        Self { outlook: Outlook::new(periods, n_leads(periods)), n: 0.0, mean: 0.0 }
+    }
+
+    /// Takes a sample, NaN for a gap.
+    pub(crate) fn step(&mut self, sample: f64) {
+        let sample = if sample.abs() <= LARGEST { sample } else { f64::NAN };
+        if !sample.is_nan() {
+            self.n += 1.0;
+            self.mean += (sample - self.mean) / self.n;
+        }
+        self.outlook.step(sample);
+    }
+
+    /// What each sample differs by from the median that was expected of it. NaN where there was none yet, and in gaps.
+    pub(crate) fn one_step_errors(&self, samples: &[f64]) -> Vec<f64> {
+        let mut fresh = Self::new(self.outlook.periods());
+        let error = |sample: &f64| {
+            let error = fresh.outlook.quantile(1, 0.5).map_or(f64::NAN, |expected| sample - expected);
+            fresh.step(*sample);
+            error
+        };
+        samples.iter().map(error).collect()
+    }
+
+    pub(crate) fn mean(&self) -> f64 {
+        self.mean
+    }
+
+    /// The square of the standard error of the next sample.
+    pub(crate) fn innovation_variance(&self) -> f64 {
+        let (mut mean, mut standard_error) = ([0.0], [0.0]);
+        self.forecast_into(&mut mean, &mut standard_error);
+        standard_error[0].powi(2)
+    }
+
+    /// Medians, and half the widths of the intervals that hold as much as one standard deviation on both sides.
+    pub(crate) fn forecast_into(&self, means: &mut [f64], standard_errors: &mut [f64]) {
+        let n = means.len();
+        let [lower, median, upper] = [DEVIATION[0], 0.5, DEVIATION[1]].map(|share| self.outlook.quantiles(n, share));
+        means.copy_from_slice(&median);
+        for ((error, lower), upper) in standard_errors.iter_mut().zip(lower).zip(upper) {
+            *error = 0.5 * (upper - lower);
+        }
+    }
+
+    /// The period of each season in steps by its name: those that were given, and those that were found.
+    pub(crate) fn parameters(&self) -> Vec<(String, f64)> {
+        let given = self.outlook.periods().steps().map(|period| ("period", period)).collect::<Vec<_>>();
+        let found = self.outlook.found().into_iter().map(|season| ("found", season.period));
+        let numbered = |(idx, (name, period)): (usize, (&str, f64))| (format!("{name}{}", idx + 1), period);
+        given.into_iter().enumerate().map(numbered).chain(found.enumerate().map(numbered)).collect()
+    }
+
+    /// Whether this is a fit of these seasons, and its parts fit together.
+    pub(crate) fn is_of(&self, periods: Periods) -> bool {
+        self.outlook.is_of(periods, n_leads(periods))
+    }
+
+    pub(crate) fn is_sound(&self) -> bool {
+        self.n >= 0.0 && self.n.is_finite() && self.mean.is_finite() && self.outlook.is_ready()
+    }
+}
