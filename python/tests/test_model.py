@@ -38,6 +38,7 @@ def agg() -> Iterator[None]:
         ("ARFIMA(1,d,0)", ["phi1", "d", "mean"]),
         ("ETS(A,N,N)", ["alpha", "level"]),
         ("REFIT(AR(1),every=10,window=100)", ["phi1", "mean"]),
+        ("SEASONAL(11)", ["period1"]),
         ("AUTO", []),
     ],
 )
