@@ -30,7 +30,7 @@ pub use expression::{Expression, ExpressionError};
 pub use foresight::Foresight;
 pub use question::{Question, QuestionError};
 pub use record::{Bin, Record};
-pub use rule::{Rule, Rules, RulesError};
+pub use rule::{Rule, RuleError, Rules, RulesError};
 pub use statement::{Comparison, Statement, StatementError, Subject};
 pub use steps::{HORIZON_MAX, in_common, longer, n_steps, near, past, step};
 pub use trial::{Alarm, Trial, trial};
