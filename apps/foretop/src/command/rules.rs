@@ -90,7 +90,7 @@ struct Test {
 
 /// Have a node tell nobody of a rule for a while
 ///
-/// The rules are those that the node was started with (`foretop up --rules`). Whoever was warned already hears of the end.
+/// The rules are those that the node was started with (`foretop up --rules`) and those that were made on its page. Whoever was warned already hears of the end.
 #[derive(Args)]
 #[command(after_help = examples(&["foretop rules silence 'memory runs out' --for 2h", "foretop rules silence 'memory runs out' --for 0s"]))]
 struct Silence {
