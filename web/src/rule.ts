@@ -100,7 +100,7 @@ function times(n: number): string {
 }
 
 function rightly(nWarned: number, nRight: number): string {
-  if (nRight === nWarned) return "rightly";
+  if (nRight === nWarned) return nWarned === 1 ? "rightly" : "each time rightly";
   return nRight === 0 ? "never rightly" : `${nRight} of them rightly`;
 }
 

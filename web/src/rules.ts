@@ -136,7 +136,7 @@ export class RulesView {
         ["stands since", warning?.stands === true ? moment(warning.since) : NOTHING],
         ["silent until", moment(warning?.silent_until)],
         ["from", rule.from],
-      ].map(([column = "", text = ""]) => make("td", { class: kindOf(column) }, text));
+      ].map(([column = "", text = ""]) => make("td", attributesOf(column, text), text));
       const name = make("th", { scope: "row", class: "word" }, rule.name);
       const line = make("tr", { class: warning?.stands === true ? "stands" : null }, name, ...cells, this.#actionsOf(row));
       const { problem } = warning ?? {};
@@ -219,6 +219,11 @@ export function noteOf({ is_kept }: Rules, { problem }: Warnings): string {
 }
 
 function kindOf(column: string): string | null {
-  if (["name", "statement"].includes(column)) return "word";
-  return column === "from" ? "minor" : null;
+  return ["name", "statement"].includes(column) ? "word" : null;
+}
+
+/** On a narrow page a cell names its column, and one that says nothing is left out. */
+function attributesOf(column: string, text: string): Record<string, string | null> {
+  if (column === "statement") return { class: kindOf(column) };
+  return { class: text === NOTHING ? "nil" : null, "data-column": column };
 }
