@@ -31,7 +31,7 @@ export class RulesView {
   readonly #list = make("div", { class: "scroll" });
   readonly #says = make("p", { class: "says", role: "status" });
   readonly #undo = make("button", { type: "button", class: "plain" }, "undo");
-  readonly #note = make("p", { class: "note" });
+  readonly #note = make("p", { class: "remark" });
   readonly #export = make("a", { href: "#", class: "csv", download: "rules.toml", title: "the rules made on this page, as a file of rules" }, "TOML");
   readonly #title = make("h2", { tabindex: "-1" }, "rules for warnings");
   /** `null` while nothing of this is looked at. */
