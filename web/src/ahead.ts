@@ -3,7 +3,7 @@
 import type { Api } from "./api.ts";
 import { make, setText } from "./dom.ts";
 import { lengthText, momentText, quantityText } from "./format.ts";
-import { hashOf } from "./route.ts";
+import { hashOf, hashOfRules } from "./route.ts";
 import type { Excursion, Passage, Warning, Warnings } from "./wire.ts";
 
 /** A rule that is less probable than this has no line. */
@@ -26,7 +26,7 @@ export class Ahead {
 
   constructor(api: Api) {
     this.#api = api;
-    this.element.append(make("h2", {}, "about to happen"), make("div", {}, this.#lines, this.#note));
+    this.element.append(make("h2", {}, "about to happen"), make("div", {}, this.#lines, this.#note, make("a", { class: "plain", href: hashOfRules() }, "make rules")));
   }
 
   /** Asks the node what is ahead. */
@@ -79,7 +79,7 @@ function lineOfExcursion({ id, unit, rises, line, within_seconds, probability, b
 }
 
 /** `85 % (50 % in 20 min)`, without the time where it is there already. */
-function chanceText(probability: number | null, after: Passage | undefined): string {
+export function chanceText(probability: number | null, after: Passage | undefined): string {
   if (probability === null) return "not known yet";
   const half = after?.p50_seconds ?? null;
   return half === null || half === after?.p90_seconds ? percent(probability) : `${percent(probability)} (50 % in ${lengthText(half * 1_000)})`;

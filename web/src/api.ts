@@ -6,12 +6,15 @@ import type { ErrorBody } from "./wire.ts";
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
+  /** The parameter or field to blame, if it is a single one. */
+  readonly field: string | null;
 
-  constructor(status: number, code: string, message: string) {
+  constructor(status: number, code: string, message: string, field: string | null = null) {
     super(message);
     this.name = "ApiError";
     this.status = status;
     this.code = code;
+    this.field = field;
   }
 }
 
@@ -42,9 +45,16 @@ export class Api {
     return (await response.json()) as T;
   }
 
-  /** Sends a change under `api/v1/`. Throws as `json` does. */
-  async post(path: string, body: object): Promise<void> {
-    await this.#request(path, {}, "application/json", undefined, body);
+  /** The JSON that answers a body sent under `api/v1/`. Throws as `json` does. */
+  async send<T>(method: "POST" | "PUT", path: string, body: object, abort?: AbortSignal): Promise<T> {
+    const sent = { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+    const response = await this.#request(path, {}, "application/json", abort, sent);
+    return (await response.json()) as T;
+  }
+
+  /** Removes what is under `api/v1/`. Throws as `json` does. */
+  async remove(path: string): Promise<void> {
+    await this.#request(path, {}, "application/json", undefined, { method: "DELETE" });
   }
 
   /** The bytes of an endless answer under `api/v1/`. Throws as `json` does. */
@@ -54,19 +64,15 @@ export class Api {
     return response.body;
   }
 
-  async #request(path: string, query: Query, accept: string, abort?: AbortSignal, body?: object): Promise<Response> {
+  async #request(path: string, query: Query, accept: string, abort?: AbortSignal, sent: RequestInit = {}): Promise<Response> {
     const search = new URLSearchParams(query).toString();
     const url = `api/v1/${path}${search === "" ? "" : `?${search}`}`;
     for (;;) {
       const token = this.#tokens.current();
-      const headers: Record<string, string> = { Accept: accept };
-      if (token !== null) headers["Authorization"] = `Bearer ${token}`;
-      const what: RequestInit = { headers, cache: "no-store", signal: abort ?? null };
-      if (body !== undefined) {
-        headers["Content-Type"] = "application/json";
-        Object.assign(what, { method: "POST", body: JSON.stringify(body) });
-      }
-      const response = await fetch(url, what);
+      const headers = new Headers(sent.headers);
+      headers.set("Accept", accept);
+      if (token !== null) headers.set("Authorization", `Bearer ${token}`);
+      const response = await fetch(url, { ...sent, headers, cache: "no-store", signal: abort ?? null });
       if (response.ok) return response;
       if (response.status !== 401) throw await errorOf(response);
       await this.#tokens.ask(token);
@@ -79,8 +85,13 @@ export function seriesPath(id: string, rest = ""): string {
   return `series/${encodeURIComponent(id)}${rest}`;
 }
 
+/** The path of a rule for warnings. */
+export function rulePath(name: string): string {
+  return `rules/${encodeURIComponent(name)}`;
+}
+
 async function errorOf(response: Response): Promise<ApiError> {
   const body = (await response.json().catch(() => null)) as ErrorBody | null;
-  const { code, message } = body?.error ?? { code: "internal", message: `the node answered ${response.status}` };
-  return new ApiError(response.status, code, message);
+  const error: ErrorBody["error"] = body?.error ?? { code: "internal", message: `the node answered ${response.status}` };
+  return new ApiError(response.status, error.code, error.message, error.field);
 }

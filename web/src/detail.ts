@@ -11,7 +11,7 @@ import { CONFIDENCES, Inquiry } from "./inquiry.ts";
 import { aheadText, farText, forecastLine, historyLine, readingText, rememberedLine } from "./lines.ts";
 import type { ForecastLine, HistoryLine, Reading } from "./lines.ts";
 import { accuracyTable, modelPanel, residualsText } from "./panel.ts";
-import { zoomIn, type View, type Zoom } from "./route.ts";
+import { hashOfRules, zoomIn, type View, type Zoom } from "./route.ts";
 import type { Tick } from "./wire.ts";
 
 /** What the view wants of the page. */
@@ -115,12 +115,13 @@ export class Detail {
     close.addEventListener("click", this.#on.close);
     const csv = make("a", { href: "#", class: "csv", title: "the samples and the forecast shown" }, "CSV");
     csv.addEventListener("click", () => this.#fillCsv(csv));
+    const warn = make("a", { href: hashOfRules(info.id), class: "plain", title: "make a rule for warnings about this signal" }, "warn me");
     const aliases = info.aliases.length === 0 ? null : make("span", { class: "aliases" }, info.aliases.join(", "));
     const sentence = make("p", { class: "sentence" }, info.sentence);
     return make(
       "main",
       { class: "detail", "aria-label": info.id },
-      make("div", { class: "top" }, close, csv),
+      make("div", { class: "top" }, close, make("span", {}, warn, " ", csv)),
       make(
         "div",
         { class: "title" },

@@ -47,7 +47,7 @@ export class Kernel {
   async #turn(): Promise<void> {
     this.#switch.disabled = true;
     try {
-      await this.#api.post("kernel", { do: "set", is_on: !this.#isOn });
+      await this.#api.send("POST", "kernel", { do: "set", is_on: !this.#isOn });
       await this.look();
     } catch (error) {
       setText(this.#says, error instanceof ApiError ? error.message : "no answer");

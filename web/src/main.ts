@@ -13,7 +13,8 @@ import { Link, type LinkState } from "./link.ts";
 import { Ahead } from "./ahead.ts";
 import { Overview } from "./overview.ts";
 import { Repeater } from "./queue.ts";
-import { DEFAULT_VIEW, hashOf, hashOfJobs, viewIn, type View } from "./route.ts";
+import { RulesView } from "./rules.ts";
+import { DEFAULT_VIEW, hashOf, hashOfJobs, hashOfRules, viewIn, type View } from "./route.ts";
 import type { ServerEvent } from "./sse.ts";
 import { HealthNotes, StatusBar } from "./status.ts";
 import { palette, themeToggle } from "./theme.ts";
@@ -42,9 +43,11 @@ const overview = new Overview(api, board, {
 const health = new HealthNotes();
 const help = helpButton();
 const jobs = new Jobs(api);
+const rules = new RulesView(api, board);
 const kernel = new Kernel(api);
 const above = make("div", { class: "above" }, ahead.element, kernel.element);
 const status = new StatusBar(
+  make("a", { class: "plain", href: hashOfRules() }, "rules"),
   jobs.link,
   overview.filter,
   themeToggle(() => onTheme()),
@@ -74,7 +77,7 @@ let scrollTop = 0;
 
 missing.hidden = true;
 above.hidden = true;
-document.body.replaceChildren(status.element, ignored, health.problems, above, overview.element, jobs.element, missing, health.absent);
+document.body.replaceChildren(status.element, ignored, health.problems, above, overview.element, jobs.element, rules.element, missing, health.absent);
 document.addEventListener("keydown", onKey);
 window.addEventListener("hashchange", onHash);
 overview.element.addEventListener("click", onOpen);
@@ -173,11 +176,12 @@ function showRoute(): void {
   missing.textContent = isMissing ? `there is no signal “${id}” on this node` : "";
   missing.hidden = !isMissing;
   jobs.show(view.job);
-  overview.element.hidden = detail !== null || view.job !== null;
+  rules.show(view.rules);
+  overview.element.hidden = detail !== null || view.job !== null || view.rules !== null;
   overview.filter.hidden = overview.element.hidden;
   above.hidden = overview.element.hidden || view.filter !== "";
-  const name = [view.job ?? detail?.signal.info.id, board.node?.host, "Foretop"];
-  document.title = name.filter((part) => part !== undefined && part !== "").join(" · ");
+  const name = [view.rules === null ? null : "rules", view.job ?? detail?.signal.info.id, board.node?.host, "Foretop"];
+  document.title = name.filter((part) => part !== undefined && part !== null && part !== "").join(" · ");
 }
 
 function closeDetail(): void {
@@ -210,6 +214,7 @@ function onKey(event: KeyboardEvent): void {
     (event.target instanceof HTMLInputElement && event.target.type !== "radio");
   if (event.key === "Escape" && view.id !== null) goBack();
   if (event.key === "Escape" && view.job !== null) location.hash = view.job === "" ? "#/" : hashOfJobs("");
+  if (event.key === "Escape" && view.rules !== null && !isTyping) location.hash = "#/";
   if (event.key === "?" && !isTyping) help.click();
   if (event.key === "/" && !isTyping && detail === null) {
     event.preventDefault();
@@ -239,7 +244,7 @@ function scheduleDraw(): void {
     isDrawScheduled = false;
     const nowMs = Date.now();
     if (detail !== null) return detail.draw();
-    if (view.job !== null) return;
+    if (view.job !== null || view.rules !== null) return;
     overview.draw({ nowMs, nodeNowMs: board.nodeNowMs(nowMs), colours: palette() });
   });
 }

@@ -8,6 +8,8 @@ export interface View {
   id: string | null;
   /** The job of an MPI program that is looked at, "" for the list of them; `null` where signals are looked at. */
   job: string | null;
+  /** Whether rules are looked at: the signal that a new one is to be about, or ""; `null` where they are not. */
+  rules: string | null;
   filter: string;
   horizonMs: number;
   spanMs: number;
@@ -28,6 +30,7 @@ export interface Zoom {
 export const DEFAULT_VIEW: Readonly<View> = {
   id: null,
   job: null,
+  rules: null,
   filter: "",
   horizonMs: 60_000,
   spanMs: 600_000,
@@ -39,6 +42,7 @@ export const DEFAULT_VIEW: Readonly<View> = {
 const KNOWN = ["filter", "horizon", "history", "past", "from", "to", "with"];
 const PREFIX = "#/signal/";
 const JOBS = "#/mpi";
+const RULES = "#/rules";
 const UNITS_MS: Record<string, number> = { ms: 1, s: 1_000, min: 60_000, h: 3_600_000, d: 86_400_000 };
 /** Longer than any store reaches back. */
 const LONGEST_MS = 3_660 * 86_400_000;
@@ -58,7 +62,7 @@ export function hashOf(id: string | null, view: Readonly<View> = DEFAULT_VIEW): 
     );
   }
   const query = new URLSearchParams(said.filter((pair): pair is [string, string] => pair[1] !== null)).toString();
-  const path = view.job !== null ? hashOfJobs(view.job) : id === null ? "#/" : PREFIX + encodeURIComponent(id);
+  const path = placeOf(id, view);
   // The overview as it opens needs no hash.
   return query === "" ? (path === "#/" ? "" : path) : `${path}?${query}`;
 }
@@ -66,6 +70,11 @@ export function hashOf(id: string | null, view: Readonly<View> = DEFAULT_VIEW): 
 /** The hash of a job, or of the list of jobs (""). */
 export function hashOfJobs(job: string): string {
   return job === "" ? JOBS : `${JOBS}/${encodeURIComponent(job)}`;
+}
+
+/** The hash of the rules, with a form for one about this signal. */
+export function hashOfRules(signal = ""): string {
+  return signal === "" ? RULES : `${RULES}/${encodeURIComponent(signal)}`;
 }
 
 /** What a hash says, laid over `before`, and a sentence for each part of it that makes no sense. */
@@ -76,10 +85,11 @@ export function viewIn(hash: string, before: Readonly<View>): { view: View; igno
   const refuse = (name: string, text: string | null, right: string) =>
     ignored.push(`${name} “${text ?? ""}” in the address is ignored: ${right}`);
 
-  const { id, job } = placeIn(path, refuse);
+  const place = placeIn(path, refuse);
+  const { id } = place;
   // A range and a second signal belong to the signal that they were chosen for.
   const kept = id === before.id ? before : { ...before, zoom: null, other: null };
-  const view: View = { ...kept, id, job };
+  const view: View = { ...kept, ...place };
   const length = (name: string, instead: number): number => {
     const text = query.get(name);
     const ms = text === null ? instead : lengthIn(text);
@@ -124,17 +134,27 @@ export function lengthIn(text: string): number | null {
 function placeIn(
   path: string,
   refuse: (name: string, text: string, right: string) => void,
-): { id: string | null; job: string | null } {
-  if (["", "#", "#/"].includes(path)) return { id: null, job: null };
-  if (path === JOBS || path === `${JOBS}/`) return { id: null, job: "" };
+): Pick<View, "id" | "job" | "rules"> {
+  const all = { id: null, job: null, rules: null };
+  if (["", "#", "#/"].includes(path)) return all;
+  /** What comes after `start`, as far as the path begins with it. */
+  const after = (start: string) =>
+    path === start || path.startsWith(`${start}/`) ? decodeURIComponent(path.slice(start.length + 1)) : null;
   try {
-    if (path.startsWith(PREFIX)) return { id: decodeURIComponent(path.slice(PREFIX.length)), job: null };
-    if (path.startsWith(`${JOBS}/`)) return { id: null, job: decodeURIComponent(path.slice(JOBS.length + 1)) };
+    if (path.startsWith(PREFIX)) return { ...all, id: decodeURIComponent(path.slice(PREFIX.length)) };
+    const place = { ...all, job: after(JOBS), rules: after(RULES) };
+    if (place.job !== null || place.rules !== null) return place;
   } catch {
     // Said below.
   }
   refuse("the path", path.slice(1), "all signals are shown");
-  return { id: null, job: null };
+  return all;
+}
+
+function placeOf(id: string | null, { job, rules }: Readonly<View>): string {
+  if (job !== null) return hashOfJobs(job);
+  if (rules !== null) return hashOfRules(rules);
+  return id === null ? "#/" : PREFIX + encodeURIComponent(id);
 }
 
 function lengthWord(ms: number): string {

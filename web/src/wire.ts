@@ -216,6 +216,41 @@ export interface Excursion {
   after: Passage;
 }
 
+/** Answer of `rules`. */
+export interface Rules {
+  rules: Rule[];
+  /** Those of the page, as a file of rules has them. */
+  toml: string;
+  /** Whether those of the page outlive a restart. */
+  is_kept: boolean;
+}
+
+/** A rule without its name: body of a `PUT`. Lengths of time are text. */
+export interface RuleText {
+  when: string;
+  within: string;
+  for?: string;
+  raise?: number;
+  clear?: number;
+}
+
+export interface Rule extends RuleText {
+  name: string;
+  raise: number;
+  clear: number;
+  from: "file" | "page";
+}
+
+/** Answer of `rules/try`. */
+export interface TriedRule {
+  past_seconds: number;
+  n_warned: number;
+  n_right: number;
+  n_events: number;
+  n_foreseen: number;
+  ahead_median_seconds: number | null;
+}
+
 /** When something becomes true; `null` for later than was asked about. */
 export interface Passage {
   p10_seconds: number | null;

@@ -7,7 +7,7 @@ import { aheadText, farForecast, farText, forecastLine, historyLine, readingText
 import { neighbour } from "../src/neighbour.ts";
 import { waitingText } from "../src/panel.ts";
 import { bucketMs, horizonsMs, nearest, spansMs } from "../src/reach.ts";
-import { DEFAULT_VIEW, hashOf, lengthIn, viewIn, type View } from "../src/route.ts";
+import { DEFAULT_VIEW, hashOf, hashOfRules, lengthIn, viewIn, type View } from "../src/route.ts";
 
 const T0 = Date.parse("2026-11-21T09:00:00Z");
 
@@ -72,7 +72,7 @@ test("a hash holds any id and all that was chosen", () => {
   const zoom = { fromMs: T0, toMs: T0 + 90_500 };
   const chosen = { filter: "cpu & a", horizonMs: 90_000, spanMs: 3_600_000, leadMs: null, zoom, other: "load.5m" };
   for (const id of ["load.1m", "<img src=x onerror=1>", "a/b?c#d%", "ü"]) {
-    const view: View = { ...chosen, id, job: null };
+    const view: View = { ...chosen, id, job: null, rules: null };
     expect(viewIn(hashOf(id, view), DEFAULT_VIEW)).toEqual({ view, ignored: [] });
     expect(viewIn(hashOf(id), DEFAULT_VIEW)).toEqual({ view: { ...DEFAULT_VIEW, id }, ignored: [] });
   }
@@ -206,4 +206,13 @@ test("means over buckets end with the samples of the last ticks", () => {
     values: [1, 2, 30, 31, 32],
   });
   expect(historyLine(recent, recent).values).toEqual([20, 30, 31, 32]);
+});
+
+test("rules have a place of their own, with a signal or without", () => {
+  for (const rules of ["", "net.eth0/1.received"]) {
+    const { view, ignored } = viewIn(hashOfRules(rules), DEFAULT_VIEW);
+    expect([view, ignored]).toEqual([{ ...DEFAULT_VIEW, rules }, []]);
+    expect(hashOf(view.id, view)).toBe(hashOfRules(rules));
+  }
+  expect(viewIn("#/rulesome", DEFAULT_VIEW).ignored).toHaveLength(1);
 });

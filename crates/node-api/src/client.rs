@@ -20,7 +20,8 @@ pub use url::{NodeUrl, NodeUrlError};
 
 use crate::{
     Accepted, Accuracy, ErrorBody, ErrorCode, Forecast, MpiJobDetail, MpiJobs, NewSeries, Outlook, Probability,
-    PushedSample, PushedSamples, RunTime, Samples, Seasons, SeriesDetail, SeriesList, Silence, Warning, Warnings,
+    PushedSample, PushedSamples, RuleTrial, RunTime, Samples, Seasons, SeriesDetail, SeriesList, Silence, TriedRule,
+    Warning, Warnings,
 };
 
 /// A node on this host answers in a millisecond, one far away in a second; a blocking read of its store may take a few.
@@ -32,6 +33,9 @@ const STREAM_TIMEOUT: Duration = Duration::from_secs(40);
 /// The longest answer there is, 100,000 forecasts with bounds at full precision, is below 10 MB.
 const BODY_BYTES_MAX: u64 = 64 << 20;
 const EVENTS_PATH: &str = "/api/v1/events";
+const TRIAL_PATH: &str = "/api/v1/rules/try";
+/// A week of a rule about one signal takes seconds, of one about eight half a minute.
+const TRIAL_TIMEOUT: Duration = Duration::from_secs(120);
 /// What stands unescaped in a path.
 const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'-').remove(b'_').remove(b'~');
 
@@ -56,10 +60,12 @@ pub enum ClientError {
         reason: String,
     },
     /// The node took too long.
-    #[error("the node at {url} did not answer within {} s", TIMEOUT.as_secs())]
+    #[error("the node at {url} did not answer within {} s", after.as_secs())]
     Slow {
         /// Where.
         url: NodeUrl,
+        /// How long it had.
+        after: Duration,
     },
     /// The node refuses; the message is its own.
     #[error("{message}")]
@@ -183,6 +189,15 @@ impl Client {
         self.read(self.send(Method::POST, &path, &[], Some(&silence))?)
     }
 
+    /// What a rule would have done.
+    pub fn try_rule(&self, trial: &RuleTrial) -> Result<TriedRule, ClientError> {
+        let answer = self.send(Method::POST, TRIAL_PATH, &[], Some(trial)).and_then(|response| self.read(response));
+        answer.map_err(|error| match error {
+            ClientError::Slow { url, .. } => ClientError::Slow { url, after: TRIAL_TIMEOUT },
+            error => error,
+        })
+    }
+
     /// How long a task takes that needs so much CPU time and starts at once.
     pub fn run_time(&self, cpu: Duration, threads: u32, confidence: Confidence) -> Result<RunTime, ClientError> {
         let query = [
@@ -282,6 +297,9 @@ impl Client {
     ) -> Result<Response<Body>, ClientError> {
         let request = request.map_err(|error| self.explain(error.into()))?;
         let mut config = self.agent.configure_request(request).timeout_connect(Some(CONNECT_TIMEOUT));
+        if path == TRIAL_PATH {
+            config = config.timeout_global(Some(TRIAL_TIMEOUT));
+        }
         if path == EVENTS_PATH {
             config =
                 config.timeout_global(None).timeout_recv_response(Some(TIMEOUT)).timeout_per_read(Some(STREAM_TIMEOUT));
@@ -317,7 +335,7 @@ impl Client {
             ureq::Error::HostNotFound => ClientError::NoNode { url, reason: "there is no such host".to_owned() },
             ureq::Error::ConnectionFailed => ClientError::NoNode { url, reason: "cannot connect".to_owned() },
             ureq::Error::Timeout(ureq::Timeout::Connect) => ClientError::NoNode { url, reason: "no answer".to_owned() },
-            ureq::Error::Timeout(_) => ClientError::Slow { url },
+            ureq::Error::Timeout(_) => ClientError::Slow { url, after: TIMEOUT },
             error @ (ureq::Error::Json(_) | ureq::Error::Protocol(_) | ureq::Error::Http(_)) => {
                 ClientError::NotANode { url, reason: error.to_string() }
             }

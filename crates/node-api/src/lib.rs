@@ -15,6 +15,7 @@ mod one_off;
 mod outlook;
 mod pushed;
 mod refusal;
+mod rule;
 mod run_time;
 mod series;
 mod warning;
@@ -33,6 +34,7 @@ pub use one_off::{OneOff, OneOffForecast, OneOffForecasts, OneOffs};
 pub use outlook::{Outlook, Passage, Probability, Record, RecordBin, Season, Seasons};
 pub use pushed::{Accepted, NewSeries, PushedSample, PushedSamples};
 pub use refusal::{ErrorBody, ErrorCode, ErrorDetail};
+pub use rule::{Rule, RuleOrigin, RuleText, RuleTrial, Rules, TriedRule};
 pub use run_time::{RunTime, RunTimeQuantile};
 pub use series::{
     Fitted, Kind, LastSample, LeadWeight, Parameter, Range, Samples, Series, SeriesDetail, SeriesList, Source, Speaker,

@@ -48,7 +48,7 @@ pub enum ErrorCode {
     UnknownJob,
     /// 405: the path does not take this method.
     MethodNotAllowed,
-    /// 409: the series exists, or belongs to a sensor.
+    /// 409: the series exists or belongs to a sensor, or the file of rules has the name.
     Conflict,
     /// 409: a sample that is not later than the last.
     OutOfOrder,

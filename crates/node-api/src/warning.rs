@@ -16,7 +16,7 @@ pub struct Warnings {
     pub at: Option<Timestamp>,
     /// Time from one look to the next.
     pub every_seconds: f64,
-    /// The rules, in the order of their file.
+    /// The rules: the file's first, then those of the page.
     pub rules: Vec<Warning>,
     /// What is wrong with the file of rules; those that were read before go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]

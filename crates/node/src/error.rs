@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use predict::{RunTimeError, SpecError};
@@ -31,6 +32,12 @@ pub enum StartError {
     LooksTooOften {
         /// What was asked for.
         given: Duration,
+    },
+    /// Two would write one file.
+    #[error("`{}` is where the node keeps the rules that are made on its page; move your file of rules elsewhere", path.display())]
+    RulesOfPage {
+        /// The file.
+        path: PathBuf,
     },
     /// The selection leaves nothing to be measured.
     #[error(
@@ -151,13 +158,22 @@ pub enum StartError {
 #[non_exhaustive]
 pub(crate) enum QueryError {
     /// There is no rule of this name.
-    #[error("there is no rule `{name}`; {}", if known.is_empty() { "the node was started without rules".to_owned() } else { format!("the rules are {}", known.join(", ")) })]
+    #[error("there is no rule `{name}`; {}", if known.is_empty() { "there are none".to_owned() } else { format!("the rules are {}", known.join(", ")) })]
     UnknownRule {
         /// The name.
         name: String,
         /// Those that there are, in quotes.
         known: Vec<String>,
     },
+    /// The file of rules has one of this name.
+    #[error("the file of `--rules` has a rule `{name}`: change it there, or choose another name")]
+    RuleOfFile {
+        /// The name.
+        name: String,
+    },
+    /// A limit is reached.
+    #[error("there are {} rules, with those of the file, which is the limit; delete one first", warn::Rules::N_MAX)]
+    TooManyRules,
     /// There is no series of this name.
     #[error("there is no series `{id}`")]
     UnknownSeries {

@@ -16,6 +16,7 @@ mod outlook;
 mod press;
 mod pushed;
 mod refusal;
+mod rules;
 mod run_time;
 mod series;
 mod server;
@@ -131,6 +132,9 @@ fn described_routes(access: &Arc<Access>) -> OpenApiRouter<App> {
         .routes(routes!(outlook::picture))
         .routes(routes!(warnings::list))
         .routes(routes!(warnings::silence))
+        .routes(routes!(rules::list))
+        .routes(routes!(rules::put, rules::remove))
+        .routes(routes!(rules::test))
         .routes(routes!(run_time::run_time))
         .routes(routes!(one_off::forecast))
         .routes(routes!(one_off::forecasts))

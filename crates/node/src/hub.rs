@@ -10,6 +10,7 @@ mod listeners;
 mod outlook;
 mod past;
 mod pushed;
+mod rules;
 mod run_time;
 mod series;
 mod warnings;
@@ -116,6 +117,7 @@ pub(crate) struct Hub {
     places: Arc<Semaphore>,
     listeners: Listeners,
     board: Mutex<warnings::Board>,
+    book: Mutex<rules::Book>,
 }
 
 impl Hub {
@@ -143,6 +145,7 @@ impl Hub {
             places: Arc::new(Semaphore::new(READERS_MAX)),
             listeners,
             board: Mutex::default(),
+            book: Mutex::default(),
         };
         hub.let_catch_up(behind);
         hub

@@ -2,9 +2,11 @@
 
 mod excursions;
 mod kept;
+mod page_rules;
 mod rules_file;
 mod running;
 mod watched;
+mod whole;
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -23,6 +25,7 @@ use crate::hub::{Asked, Hub};
 use crate::schedule::times;
 use excursions::Excursions;
 use kept::{File, Kept, Stood};
+pub(crate) use page_rules::PageRules;
 pub use rules_file::{RulesFile, RulesFileError};
 use watched::{Lookout, Watched};
 
@@ -111,6 +114,11 @@ impl Warden {
             Post::start(&name, way, waiting, every, watch).map_err(StartError::NoThread)
         });
         silences.into_iter().for_each(|(rule, until)| hub.silence_until(rule, until));
+        if let Some(directory) = data_dir {
+            check_apart(rules.as_ref(), directory)?;
+            hub.keep_rules(PageRules::open(directory));
+        }
+        rules.iter().for_each(|file| hub.tell_file_rules(file.rules().rules()));
         let mut warden = Self {
             rules,
             watched: Vec::new(),
@@ -127,15 +135,18 @@ impl Warden {
             takes_pictures,
             is_unwritten: false,
         };
-        warden.watch(standing);
+        warden.watch(warden.hub.rules_in_force(), standing);
         warden.show(None, None);
         Ok(warden)
     }
 
     /// Watches the rules that there are, each as it stood. Warnings of rules that are gone are over.
-    fn watch(&mut self, mut stood: BTreeMap<String, Stood>) {
-        let rules = self.rules.iter().flat_map(|file| file.rules().rules());
-        self.watched = rules.map(|rule| Watched::new(rule.clone(), stood.remove(&rule.name).as_ref())).collect();
+    fn watch(&mut self, rules: Vec<Rule>, mut stood: BTreeMap<String, Stood>) {
+        let watched = |rule: Rule| {
+            let stood = stood.remove(&rule.name);
+            Watched::new(rule, stood.as_ref())
+        };
+        self.watched = rules.into_iter().map(watched).collect();
         let now = self.hub.now();
         self.changes.extend(stood.into_values().filter_map(|gone| Some(gone.told?.over(now))));
         let wanted: HashSet<_> = self.watched.iter().map(Watched::key).collect();
@@ -171,18 +182,18 @@ impl Warden {
         self.write();
     }
 
-    /// Reads the file of rules again, and says what is wrong with it.
+    /// Takes over the rules that have changed, and says what is wrong with their file.
     fn read_rules(&mut self) -> Option<String> {
-        match self.rules.as_mut()?.refresh() {
-            Err(error) => Some(text::with_causes(&error)),
-            Ok(has_changed) => {
-                if has_changed {
-                    let stood = self.stood();
-                    self.watch(stood);
-                }
-                None
-            }
+        let refreshed = self.rules.as_mut().map_or(Ok(false), RulesFile::refresh);
+        if let (Ok(true), Some(file)) = (&refreshed, &self.rules) {
+            self.hub.tell_file_rules(file.rules().rules());
         }
+        let rules = self.hub.rules_in_force();
+        if self.watched.iter().map(|watched| &watched.rule).ne(&rules) {
+            let stood = self.stood();
+            self.watch(rules, stood);
+        }
+        refreshed.err().map(|error| text::with_causes(&error))
     }
 
     fn stood(&self) -> BTreeMap<String, Stood> {
@@ -222,6 +233,17 @@ impl Warden {
         }
         self.is_unwritten = written.is_err();
     }
+}
+
+/// A file that the page's rules are written to is no file that somebody else writes.
+fn check_apart(rules: Option<&RulesFile>, directory: &Path) -> Result<(), StartError> {
+    let Some(path) = rules.map(RulesFile::path) else { return Ok(()) };
+    let place = |path: &Path| path.canonicalize().ok();
+    let real = place(path);
+    if real.is_some() && real == place(&PageRules::place(directory)) {
+        return Err(StartError::RulesOfPage { path: path.to_owned() });
+    }
+    Ok(())
 }
 
 fn passage(chance: Chance, step: Duration) -> api::Passage {

@@ -32,7 +32,7 @@ pub use foresight::Foresight;
 pub use picture::View;
 pub use question::{Question, QuestionError};
 pub use record::{Bin, Record};
-pub use rule::{Rule, Rules, RulesError, says};
+pub use rule::{Rule, RuleError, Rules, RulesError, says};
 pub use statement::{Comparison, Statement, StatementError, Subject};
 pub use steps::{HORIZON_MAX, in_common, longer, n_steps, near, past, step};
 pub use trial::{Alarm, Trial, trial};

@@ -8,11 +8,11 @@ use units::span;
 
 use crate::statement::Statement;
 
-/// The most rules in a file.
-const N_MAX: usize = 10_000;
-
 /// The longest name.
 const NAME_BYTES_MAX: usize = 100;
+
+/// The longest statement: eight signals of long names, and what stands between them.
+const WHEN_BYTES_MAX: usize = 2000;
 
 /// Rules of a file: `[[rule]]` tables.
 ///
@@ -77,35 +77,95 @@ pub enum RulesError {
         /// Their name.
         name: String,
     },
+    /// A rule that makes no sense.
+    #[error("rule `{}` cannot be used", name.escape_debug())]
+    Rule {
+        /// What it is called.
+        name: String,
+        /// Why not.
+        source: RuleError,
+    },
+}
+
+/// Why a rule makes no sense.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RuleError {
     /// A name that cannot be shown.
     #[error("`{}` cannot be a rule's name: it must be 1 to 100 bytes without control characters", name.escape_debug())]
     Name {
-        /// What was given.
+        /// What was given, or its beginning.
         name: String,
     },
+    /// More text than a statement needs.
+    #[error("`when` has {n_bytes} bytes; 2,000 is the most")]
+    TooLong {
+        /// How many it has.
+        n_bytes: usize,
+    },
     /// Probabilities that make no sense.
-    #[error(
-        "rule `{name}`: raise is {raise} and clear is {clear}; 0 <= clear <= raise <= 1 and raise above 0 is right"
-    )]
+    #[error("`raise` is {raise} and `clear` is {clear}; 0 <= clear <= raise <= 1 and raise above 0 is right")]
     Probabilities {
-        /// The rule.
-        name: String,
         /// When it is to be raised.
         raise: f64,
         /// When it is to be taken back.
         clear: f64,
     },
     /// A time of 0.
-    #[error("rule `{name}`: `{field}` is 0; write a length of time such as 30min")]
+    #[error("`{field}` is 0; write a length of time such as 30min")]
     NoTime {
-        /// The rule.
-        name: String,
         /// `within` or `for`.
         field: &'static str,
     },
 }
 
+impl RuleError {
+    /// The key of the rule that is to blame.
+    #[must_use]
+    pub fn field(&self) -> &'static str {
+        match self {
+            Self::Name { .. } => "name",
+            Self::TooLong { .. } => "when",
+            Self::Probabilities { raise, .. } if *raise > 0.0 && *raise <= 1.0 => "clear",
+            Self::Probabilities { .. } => "raise",
+            Self::NoTime { field } => field,
+        }
+    }
+}
+
 impl Rule {
+    /// The probability from which on a warning stands, where none is given.
+    pub const RAISE: f64 = 0.8;
+
+    /// The probability below which it is taken back, where none is given.
+    pub const CLEAR: f64 = 0.5;
+
+    /// Whether it makes sense by itself; of the signals that there are it knows nothing.
+    ///
+    /// # Errors
+    /// [`RuleError`] when it does not.
+    pub fn check(&self) -> Result<(), RuleError> {
+        let Self { name, when, within, lasting, raise, clear } = self;
+        if !(1..=NAME_BYTES_MAX).contains(&name.len()) || name.contains(char::is_control) {
+            return Err(RuleError::Name { name: name.chars().take(NAME_BYTES_MAX).collect() });
+        }
+        let n_bytes = when.to_string().len();
+        if n_bytes > WHEN_BYTES_MAX {
+            return Err(RuleError::TooLong { n_bytes });
+        }
+        // Of a NaN this is false.
+        let are_in_order = *raise > 0.0 && *raise <= 1.0 && (0.0..=*raise).contains(clear);
+        if !are_in_order {
+            return Err(RuleError::Probabilities { raise: *raise, clear: *clear });
+        }
+        for (field, length) in [("within", Some(*within)), ("for", *lasting)] {
+            if length == Some(Duration::ZERO) {
+                return Err(RuleError::NoTime { field });
+            }
+        }
+        Ok(())
+    }
+
     /// `memory.available < 500MB within 30m: 85 %`, for people.
     #[must_use]
     pub fn says(&self, probability: f64) -> String {
@@ -121,14 +181,31 @@ pub fn says(statement: &Statement, within: Duration, lasting: Option<Duration>, 
 }
 
 fn raise() -> f64 {
-    0.8
+    Rule::RAISE
 }
 
 fn clear() -> f64 {
-    0.5
+    Rule::CLEAR
 }
 
 impl Rules {
+    /// The most rules in a file.
+    pub const N_MAX: usize = 10_000;
+
+    /// Rules as the text of a file.
+    ///
+    /// # Panics
+    /// Never: every rule has a form in TOML.
+    #[must_use]
+    pub fn to_toml(rules: &[Rule]) -> String {
+        #[derive(Serialize)]
+        struct File<'a> {
+            #[serde(skip_serializing_if = "<[Rule]>::is_empty")]
+            rule: &'a [Rule],
+        }
+        toml::to_string(&File { rule: rules }).expect("text and numbers have a form in TOML")
+    }
+
     /// In the order of the file.
     #[must_use]
     pub fn rules(&self) -> &[Rule] {
@@ -151,27 +228,16 @@ impl FromStr for Rules {
             let line = 1 + text.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count();
             RulesError::Text { line, message: error.message().to_owned() }
         })?;
-        if !(1..=N_MAX).contains(&rules.len()) {
+        if !(1..=Self::N_MAX).contains(&rules.len()) {
             return Err(RulesError::Count { given: rules.len() });
         }
         let mut names = std::collections::BTreeSet::new();
         for rule in &rules {
-            let Rule { name, raise, clear, within, lasting, .. } = rule;
-            if !(1..=NAME_BYTES_MAX).contains(&name.len()) || name.contains(char::is_control) {
-                return Err(RulesError::Name { name: name.chars().take(NAME_BYTES_MAX).collect() });
-            }
+            let name = &rule.name;
+            rule.check()
+                .map_err(|source| RulesError::Rule { name: name.chars().take(NAME_BYTES_MAX).collect(), source })?;
             if !names.insert(name) {
                 return Err(RulesError::Twice { name: name.clone() });
-            }
-            // Of a NaN this is false.
-            let are_in_order = *raise > 0.0 && *raise <= 1.0 && (0.0..=*raise).contains(clear);
-            if !are_in_order {
-                return Err(RulesError::Probabilities { name: name.clone(), raise: *raise, clear: *clear });
-            }
-            for (field, length) in [("within", Some(*within)), ("for", *lasting)] {
-                if length == Some(Duration::ZERO) {
-                    return Err(RulesError::NoTime { name: name.clone(), field });
-                }
             }
         }
         Ok(Self(rules))
@@ -209,17 +275,33 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named() {
         let rule = |more: &str| format!("[[rule]]\nname = \"a\"\nwhen = \"x > 3\"\nwithin = \"30min\"\n{more}");
-        let message = |text: &str| text.parse::<Rules>().unwrap_err().to_string();
+        let message = |text: &str| {
+            let error = text.parse::<Rules>().unwrap_err();
+            let source = std::error::Error::source(&error).map_or_else(String::new, |source| format!(": {source}"));
+            format!("{error}{source}")
+        };
         assert!(rule("").parse::<Rules>().is_ok());
         assert!(message("").contains("there are 0 rules"));
-        assert!(message(&rule("raise = 1.5")).contains("raise is 1.5"));
-        assert!(message(&rule("clear = 0.9")).contains("clear is 0.9"));
+        assert!(message(&rule("raise = 1.5")).contains("`raise` is 1.5"));
+        assert!(message(&rule("clear = 0.9")).contains("`clear` is 0.9"));
         assert!(message(&rule("raise = nan")).contains("NaN"));
         assert!(message(&rule("for = \"0s\"")).contains("`for` is 0"));
         assert!(message(&rule("often = 1")).starts_with("line 5: unknown field `often`"));
         assert!(message(&rule(&rule(""))).contains("called `a`"));
         assert!(message(&rule("").replace("\"a\"", "\"\\n\"")).contains(r"`\n` cannot be a rule's name"));
+        assert!(
+            message(&rule("").replace("x > 3", &format!("{} > 3", "x".repeat(2000)))).contains("2,000 is the most")
+        );
         assert!(message(&rule("").replace("x > 3", "x")).contains("compares nothing"));
         assert!(message(&rule("").replace("30min", "30")).contains("30"));
+    }
+    #[test]
+    fn what_is_written_reads_back() {
+        let text = "[[rule]]\nname = \"a \\\"b\\\" c\"\nwhen = \"max(a / (b+c  +  d))>=-1.5e-7 MB\"\nwithin = \"90min\"\n\
+             [[rule]]\nname = \"2\"\nwhen = \"x < 5%\"\nwithin = \"1500ms\"\nfor = \"1s\"\nraise = 0.3\nclear = 0.1\n";
+        let rules: Rules = text.parse().unwrap();
+        let written = Rules::to_toml(rules.rules());
+        assert_eq!(written.parse(), Ok(rules), "{written}");
+        assert_eq!(Rules::to_toml(&[]), "");
     }
 }

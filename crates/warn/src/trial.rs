@@ -1,5 +1,7 @@
 //! What a rule would have done: its warnings over the past, and what came of them.
 
+use predict::Cancel;
+
 use crate::ask::History;
 use crate::question::Question;
 
@@ -62,9 +64,17 @@ impl Alarm {
     }
 }
 
-/// Runs a rule over the samples from `from` on, each decision by what was known then.
+/// Runs a rule over the samples from `from` on, each decision by what was known then; `None` when they are too few for any forecast,
+/// and when it is cancelled.
 #[must_use]
-pub fn trial(history: History<'_>, question: &Question, mut alarm: Alarm, from: usize, seed: u64) -> Trial {
+pub fn trial(
+    history: History<'_>,
+    question: &Question,
+    mut alarm: Alarm,
+    from: usize,
+    seed: u64,
+    cancel: &Cancel,
+) -> Option<Trial> {
     let mut foresight = history.foresight.clone();
     let rows: Vec<Vec<f64>> = history.steps().collect();
     let samples = foresight.values(&rows);
@@ -88,6 +98,9 @@ pub fn trial(history: History<'_>, question: &Question, mut alarm: Alarm, from: 
         if !idx.is_multiple_of(every) || !foresight.is_ready() {
             continue;
         }
+        if cancel.is_cancelled() {
+            return None;
+        }
         let paths = foresight.paths(N_PATHS, question.n_leads, seed.wrapping_add(idx as u64));
         match alarm.hear(question.probability(&paths)) {
             Some(true) => {
@@ -102,7 +115,7 @@ pub fn trial(history: History<'_>, question: &Question, mut alarm: Alarm, from: 
             None => {}
         }
     }
-    trial
+    foresight.is_ready().then_some(trial)
 }
 
 #[cfg(test)]

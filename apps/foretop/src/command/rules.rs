@@ -3,29 +3,23 @@
 mod prometheus;
 mod watch;
 
-use std::collections::BTreeSet;
 use std::io::Write;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
-use jiff::tz::TimeZone;
 use node::RulesFile;
-use node_api::{self as api, Client, ErrorCode, Seasons};
-use predict::Calendar;
+use node_api::{Client, ErrorCode, RuleText, RuleTrial, Seasons, TriedRule};
 use serde::Serialize;
-use statistics::median;
 use text::{Align, Table, printable};
-use units::{Moment, Timestamp, span};
-use warn::{Alarm, Expression, Foresight, Frame, History, Question, Rule, Rules, Trial, n_steps};
+use units::span;
+use warn::{Rule, Rules};
 
-use crate::argument::{NodeArgs, TableOrJson, positive_span, time_zone};
+use crate::argument::{NodeArgs, TableOrJson, positive_span};
 use crate::failure::OrUsage;
 use crate::help::examples;
-use crate::history::{Query, Sample};
-use crate::near_name::{explain_unknown_signal, explain_unknown_signals};
+use crate::near_name::explain_unknown_signals;
 use crate::terminal::write_json;
 
 /// Try rules for warnings on the past, and watch them
@@ -71,7 +65,7 @@ struct Check {
 
 /// Say how often each rule would have warned, how often rightly, and how long ahead
 ///
-/// Each decision is made from what was known at the time.
+/// Each decision is made from what was known at the time. Days and weeks are those of the node's time zone.
 #[derive(Args)]
 #[command(after_help = examples(&["foretop rules test rules.toml --past 7d"]))]
 struct Test {
@@ -86,10 +80,6 @@ struct Test {
     #[arg(long)]
     no_season: bool,
 
-    /// The time zone of days and weeks, such as Europe/Berlin [default: the system's]
-    #[arg(long, value_name = "NAME", value_parser = time_zone)]
-    time_zone: Option<TimeZone>,
-
     /// How to print it
     #[arg(long, value_enum, default_value = "table")]
     format: TableOrJson,
@@ -100,7 +90,7 @@ struct Test {
 
 /// Have a node tell nobody of a rule for a while
 ///
-/// The rules are those that the node was started with (`foretop up --rules`). Whoever was warned already hears of the end.
+/// The rules are those that the node was started with (`foretop up --rules`) and those that were made on its page. Whoever was warned already hears of the end.
 #[derive(Args)]
 #[command(after_help = examples(&["foretop rules silence 'memory runs out' --for 2h", "foretop rules silence 'memory runs out' --for 0s"]))]
 struct Silence {
@@ -132,12 +122,11 @@ struct Told {
 struct Tried {
     #[serde(flatten)]
     rule: Rule,
-    past_seconds: f64,
-    n_warned: usize,
-    n_right: usize,
-    n_events: usize,
-    n_foreseen: usize,
-    ahead_median_seconds: Option<f64>,
+    #[serde(flatten)]
+    tried: Option<TriedRule>,
+    /// Why it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
 }
 
 impl RulesCommand {
@@ -230,16 +219,22 @@ impl Test {
                     ("IT CAME", Align::Right),
                     ("FORESEEN", Align::Right),
                     ("AHEAD (MEDIAN)", Align::Right),
+                    ("", Align::Left),
                 ]);
-                for one in &tried {
+                for Tried { rule, tried, problem } in &tried {
+                    let n = |count: fn(&TriedRule) -> usize| {
+                        tried.as_ref().map_or_else(|| "-".to_owned(), |tried| count(tried).to_string())
+                    };
+                    let ahead = tried.as_ref().and_then(|tried| tried.ahead_median_seconds);
                     table.row([
-                        printable(&one.rule.name),
-                        length(one.past_seconds),
-                        one.n_warned.to_string(),
-                        one.n_right.to_string(),
-                        one.n_events.to_string(),
-                        one.n_foreseen.to_string(),
-                        one.ahead_median_seconds.map_or_else(|| "-".to_owned(), length),
+                        printable(&rule.name),
+                        tried.as_ref().map_or_else(|| "-".to_owned(), |tried| length(tried.past_seconds)),
+                        n(|tried| tried.n_warned),
+                        n(|tried| tried.n_right),
+                        n(|tried| tried.n_events),
+                        n(|tried| tried.n_foreseen),
+                        ahead.map_or_else(|| "-".to_owned(), length),
+                        problem.as_deref().map_or_else(String::new, printable),
                     ]);
                 }
                 write!(out, "{table}")?;
@@ -249,91 +244,24 @@ impl Test {
     }
 
     fn try_rule(&self, client: &Client, rule: &Rule) -> anyhow::Result<Tried> {
-        let signals = rule.when.of.signals();
-        let detail = |signal: &String| {
-            client
-                .detail(signal)
-                .map(|detail| detail.series)
-                .map_err(|error| explain_unknown_signal(client, signal, error))
+        let trial = RuleTrial {
+            rule: RuleText {
+                when: rule.when.to_string(),
+                within: span::format(rule.within),
+                lasting: rule.lasting.map(span::format),
+                raise: Some(rule.raise),
+                clear: Some(rule.clear),
+            },
+            past: Some(span::format(self.past)),
+            season: self.no_season.then_some(false),
         };
-        let series = signals.iter().map(detail).collect::<anyhow::Result<Vec<_>>>()?;
-        let own = series.iter().map(|series| series.step_seconds).fold(0.0, f64::max);
-        let step = warn::step(Duration::try_from_secs_f64(own)?, rule.within);
-        let Past { start, step, samples } = Past::ask(client, &rule.when.of, step)?;
-        let units: Vec<&str> = series.iter().map(|series| &*series.unit).collect();
-        let question = Question::of(&rule.when, &rule.when.of.unit(&units)?, rule.within, rule.lasting, step)?;
-        let n_tried = usize::try_from(n_steps(self.past, step)).unwrap_or(usize::MAX);
-        let zone = self.time_zone.clone().unwrap_or_else(TimeZone::system);
-        let calendar = Some(Calendar::new(zone, BTreeSet::new())).filter(|_| !self.no_season);
-        let outlook = |series: &api::Series| {
-            let range = (series.range.min.unwrap_or(f64::NEG_INFINITY), series.range.max.unwrap_or(f64::INFINITY));
-            Frame { start, step, range, calendar: calendar.as_ref() }.outlook(question.n_leads)
+        let (tried, problem) = match client.try_rule(&trial) {
+            Ok(tried) => (Some(tried), None),
+            // The others may have an answer all the same.
+            Err(error) if error.code() == Some(ErrorCode::NotReady) => (None, Some(error.to_string())),
+            Err(error) => return Err(explain_unknown_signals(client, rule.when.of.signals(), error)),
         };
-        let foresight = Foresight::new(rule.when.of.clone(), series.iter().map(outlook).collect());
-        let history = History { samples: &samples, foresight };
-        let alarm = Alarm::new(rule.raise, rule.clear);
-        let trial = warn::trial(history, &question, alarm, samples[0].len().saturating_sub(n_tried), SEED);
-        Ok(tried(rule, &trial, step))
-    }
-}
-
-/// What a node knows of signals in steps of the same length over the time in which it knows all.
-struct Past {
-    start: Timestamp,
-    step: Duration,
-    samples: Vec<Vec<f64>>,
-}
-
-impl Past {
-    /// In such steps, or in longer ones where the node has nothing finer or its steps begin at other moments.
-    fn ask(client: &Client, of: &Expression, mut step: Duration) -> anyhow::Result<Self> {
-        loop {
-            if let Some(past) = Self::in_steps(client, of.signals(), step)? {
-                return Ok(past);
-            }
-            step = warn::longer(step).with_context(|| {
-                format!("there are no steps in which the node has all signals of `{of}` at the same time")
-            })?;
-        }
-    }
-
-    fn in_steps(client: &Client, signals: &[String], step: Duration) -> anyhow::Result<Option<Self>> {
-        let ask = |signal: &String| {
-            let (_, pages) =
-                Query { signal, from: Moment::BeforeNow(warn::past(step)), to: None, step: Some(step) }.ask(client)?;
-            let samples: Vec<Sample> = pages.collect::<anyhow::Result<Vec<_>>>()?.into_iter().flatten().collect();
-            anyhow::ensure!(!samples.is_empty(), "there is no sample of `{signal}` yet");
-            Ok(samples)
-        };
-        let all = signals.iter().map(ask).collect::<anyhow::Result<Vec<_>>>()?;
-        let of =
-            |samples: &Vec<Sample>| samples.get(1).map_or(step, |second| second.time.saturating_since(samples[0].time));
-        let step = of(&all[0]);
-        let known: Vec<_> = all.iter().map(|samples| (samples[0].time, samples.len())).collect();
-        let found = warn::in_common(&known, step).filter(|_| all.iter().all(|samples| of(samples) == step));
-        Ok(found.map(|(start, ranges)| {
-            let values = |(samples, range): (&Vec<Sample>, Range<usize>)| {
-                samples[range].iter().map(|sample| sample.value.unwrap_or(f64::NAN)).collect()
-            };
-            Self { start, step, samples: all.iter().zip(ranges).map(values).collect() }
-        }))
-    }
-}
-
-/// Paths are drawn from this: a trial comes to the same each time.
-const SEED: u64 = 1;
-
-fn tried(rule: &Rule, trial: &Trial, step: Duration) -> Tried {
-    let seconds = |n_steps: f64| n_steps * step.as_secs_f64();
-    let leads: Vec<f64> = trial.leads.iter().map(|lead| *lead as f64).collect();
-    Tried {
-        rule: rule.clone(),
-        past_seconds: seconds(trial.n_steps as f64),
-        n_warned: trial.n_warned,
-        n_right: trial.n_right,
-        n_events: trial.n_events,
-        n_foreseen: leads.len(),
-        ahead_median_seconds: median(&leads).map(seconds),
+        Ok(Tried { rule: rule.clone(), tried, problem })
     }
 }
 

@@ -274,8 +274,8 @@ fn start_responder(settings: ResponderSettings, watch: &Watch) -> anyhow::Result
 fn is_usage(error: &StartError) -> bool {
     use StartError::{
         FeedStepOutOfRange, FeedTwice, Hybrid, LooksTooOften, NothingSelected, RemoteWriteLabel, RemoteWriteName,
-        RemoteWriteSpan, RemoteWriteTwice, RetentionTooShort, StepOutOfRange, StoreTooSmall, Stream, StreamTwice,
-        Unprotected,
+        RemoteWriteSpan, RemoteWriteTwice, RetentionTooShort, RulesOfPage, StepOutOfRange, StoreTooSmall, Stream,
+        StreamTwice, Unprotected,
     };
     matches!(
         error,
@@ -285,6 +285,7 @@ fn is_usage(error: &StartError) -> bool {
             | Hybrid(_)
             | NothingSelected { .. }
             | LooksTooOften { .. }
+            | RulesOfPage { .. }
             | StepOutOfRange { .. }
             | RetentionTooShort { .. }
             | StoreTooSmall { .. }

@@ -24,6 +24,20 @@ const ID_BYTES_MAX: usize = 200;
 /// How long a body may take to arrive: a 1 MiB body on a line of 300 kbit/s.
 const BODY_TIME_MAX: Duration = Duration::from_secs(30);
 
+/// The name of a rule in the path.
+pub(crate) struct Name(pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Name {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+        let Path(name) = Path::<String>::from_request_parts(parts, state)
+            .await
+            .map_err(|_| Refusal::bad_parameter("name", "the name in the path is not percent-encoded UTF-8"))?;
+        Ok(Self(name))
+    }
+}
+
 /// The series id in the path.
 pub(crate) struct Id(pub(crate) String);
 

@@ -86,10 +86,12 @@ impl From<QueryError> for Refusal {
             QueryError::BadModel(_) => Self::of_field(ErrorCode::BadModel, "model", message),
             QueryError::RunTime(_) => Self::new(ErrorCode::NotReady, message),
             QueryError::TooManyPoints { .. } => Self::new(ErrorCode::BadParameter, message),
+            QueryError::RuleOfFile { .. } => Self::of_field(ErrorCode::Conflict, "name", message),
             QueryError::Exists { .. } => Self::of_field(ErrorCode::Conflict, "id", message),
             QueryError::NotPushed { .. } => Self::new(ErrorCode::Conflict, message),
             QueryError::OutOfOrder { .. } => Self::of_field(ErrorCode::OutOfOrder, "samples", message),
             QueryError::TooManySeries { .. }
+            | QueryError::TooManyRules
             | QueryError::TooMuchMemory { .. }
             | QueryError::TooFarBehind { .. }
             | QueryError::TooMuchWork { .. } => Self::new(ErrorCode::TooMany, message),

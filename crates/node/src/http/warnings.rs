@@ -5,7 +5,7 @@ use axum::extract::State;
 use units::span;
 
 use super::App;
-use super::extract::{Id, JsonBody, NoParameters, Query};
+use super::extract::{JsonBody, Name, NoParameters, Query};
 use super::refusal::Refusal;
 use crate::api::{ErrorBody, ErrorCode, Silence, Warning, Warnings};
 
@@ -22,7 +22,7 @@ pub(super) async fn list(State(app): State<App>, _: Query<NoParameters>) -> Resu
     responses((status = 200, body = Warning), (status = "default", description = "refused", body = ErrorBody)))]
 pub(super) async fn silence(
     State(app): State<App>,
-    Id(name): Id,
+    Name(name): Name,
     _: Query<NoParameters>,
     JsonBody(silence): JsonBody<Silence>,
 ) -> Result<Json<Warning>, Refusal> {

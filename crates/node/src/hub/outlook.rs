@@ -20,7 +20,7 @@ use crate::schedule::times;
 const N_NEEDED: u64 = 4;
 
 /// Paths are drawn from this, so that the same question at the same moment has the same answer.
-const SEED: u64 = 1;
+pub(super) const SEED: u64 = 1;
 
 /// A statement about a series, and the time that it is about.
 #[derive(Clone, Debug)]
@@ -130,10 +130,7 @@ impl Hub {
     fn question(&self, asked: &Asked) -> Result<(Pasts, Question), QueryError> {
         let Asked { statement, within, lasting, seasons } = asked;
         let past = self.pasts(&statement.of, *within)?.with(*seasons);
-        let question = Question::of(statement, &past.unit, *within, *lasting, past.step()).map_err(|error| {
-            let field = if matches!(error, QuestionError::Statement(_)) { "statement" } else { "for" };
-            bad(field, error.to_string())
-        })?;
+        let question = past.question(statement, *within, *lasting)?;
         Ok((past, question))
     }
 
@@ -296,24 +293,37 @@ impl Pasts {
         (values.collect(), foresight)
     }
 
+    /// Whether a statement about the expression comes true.
+    pub(super) fn question(
+        &self,
+        statement: &Statement,
+        within: Duration,
+        lasting: Option<Duration>,
+    ) -> Result<Question, QueryError> {
+        Question::of(statement, &self.unit, within, lasting, self.step()).map_err(|error| {
+            let field = if matches!(error, QuestionError::Statement(_)) { "statement" } else { "for" };
+            bad(field, error.to_string())
+        })
+    }
+
     /// The series' full name, or the expression.
     fn id(&self) -> String {
         if self.of.is_signal() { self.parts[0].id.clone() } else { self.of.to_string() }
     }
 
-    fn n_steps(&self) -> usize {
+    pub(super) fn n_steps(&self) -> usize {
         self.parts[0].samples.len()
     }
 
-    fn with(self, seasons: api::Seasons) -> Self {
+    pub(super) fn with(self, seasons: api::Seasons) -> Self {
         Self { parts: self.parts.into_iter().map(|past| past.with(seasons)).collect(), ..self }
     }
 
-    fn seconds(&self, n_steps: usize) -> f64 {
+    pub(super) fn seconds(&self, n_steps: usize) -> f64 {
         self.parts[0].seconds(n_steps)
     }
 
-    fn too_young(&self) -> QueryError {
+    pub(super) fn too_young(&self) -> QueryError {
         let n_known = |past: &&Past| past.samples.iter().filter(|sample| !sample.is_nan()).count();
         self.parts.iter().min_by_key(n_known).expect("an expression has a signal").too_young()
     }

@@ -67,7 +67,7 @@ impl Hub {
         let mut board = self.board();
         let rules = &mut board.warnings.rules;
         let Some(warning) = rules.iter_mut().find(|warning| warning.name == rule) else {
-            let known = rules.iter().take(N_NAMED_MAX).map(|warning| format!("`{}`", warning.name)).collect();
+            let known = named(rules.iter().map(|warning| &*warning.name));
             return Err(QueryError::UnknownRule { name: rule.to_owned(), known });
         };
         warning.silent_until = (!length.is_zero()).then_some(until);
@@ -89,4 +89,9 @@ impl Hub {
     fn board(&self) -> MutexGuard<'_, Board> {
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The names of rules as a refusal has them.
+pub(super) fn named<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    names.take(N_NAMED_MAX).map(|name| format!("`{name}`")).collect()
 }

@@ -1,18 +1,16 @@
 //! What outlives a restart: which warnings stand, which are silenced, and what nobody was told yet.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::{self, Read, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use alert::Alert;
 use serde::{Deserialize, Serialize};
 use units::Timestamp;
 
-const NAME: &str = "warnings.json";
+use super::whole;
 
-/// The most that is read: ten thousand changes for each of some ways.
-const BYTES_MAX: u64 = 64 << 20;
+const NAME: &str = "warnings.json";
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -44,14 +42,8 @@ impl File {
     /// That of a data directory. One that cannot be read is moved out of the way, and said so.
     pub(super) fn open(directory: &Path) -> (Self, Kept) {
         let path = directory.join(NAME);
-        let kept = read(&path).unwrap_or_else(|error| {
-            let beside = path.with_extension("json.damaged");
-            tracing::warn!(path = %path.display(), error = &error as &dyn std::error::Error, beside = %beside.display(),
-                "which warnings stood cannot be read; the file is moved, and warnings are raised anew");
-            if let Err(error) = fs::rename(&path, &beside) {
-                tracing::warn!(path = %path.display(), %error, "it cannot be moved");
-            }
-            Kept::default()
+        let kept: Kept = whole::read(&path, "which warnings stood, so that they are raised anew", |bytes| {
+            Ok(serde_json::from_slice(bytes)?)
         });
         (Self { path, written: kept.clone() }, kept)
     }
@@ -61,22 +53,8 @@ impl File {
         if kept == self.written {
             return Ok(());
         }
-        let part = self.path.with_extension("json.part");
-        let mut file = own_file::create(&part)?;
-        file.set_len(0)?;
-        file.write_all(&serde_json::to_vec(&kept)?)?;
-        file.sync_all()?;
-        fs::rename(&part, &self.path)?;
+        whole::write(&self.path, &serde_json::to_vec(&kept)?)?;
         self.written = kept;
         Ok(())
     }
-}
-
-fn read(path: &Path) -> io::Result<Kept> {
-    if !path.exists() {
-        return Ok(Kept::default());
-    }
-    let mut text = Vec::new();
-    own_file::create(path)?.take(BYTES_MAX).read_to_end(&mut text)?;
-    Ok(serde_json::from_slice(&text)?)
 }

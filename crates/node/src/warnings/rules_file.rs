@@ -51,6 +51,11 @@ impl RulesFile {
         }
     }
 
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// What is in it.
     #[must_use]
     pub fn rules(&self) -> &Rules {

@@ -10,6 +10,7 @@ mod one_off;
 mod outlook;
 mod page;
 mod refusals;
+mod rules;
 mod run_time;
 mod stream;
 

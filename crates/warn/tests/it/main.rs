@@ -1,6 +1,6 @@
 //! What can be known of a made series, its answers must find.
 
-use predict::{Outlook, Periods};
+use predict::{Cancel, Outlook, Periods};
 use warn::{Alarm, Comparison, Expression, Foresight, History, Question, Subject, ask, trial};
 
 /// Normal by the sum of twelve uniform numbers.
@@ -69,6 +69,7 @@ fn probabilities_of_a_walk_are_what_they_are_and_come_true_as_often() {
 fn too_few_samples_have_no_answer() {
     assert_eq!(ask(history(&[1.0, 2.0], &[], 4), &above(1.0, 4), 1), None);
     assert_eq!(ask(history(&[f64::NAN; 50], &[], 4), &above(1.0, 4), 1), None);
+    assert_eq!(trial(history(&[1.0, 2.0], &[], 4), &above(1.0, 4), Alarm::new(0.8, 0.5), 0, 1, &Cancel::new()), None);
 }
 
 #[test]
@@ -78,7 +79,9 @@ fn a_daily_peak_is_warned_of_each_day_and_in_time() {
     let shape = |t: usize| 10.0 + 8.0 * (std::f64::consts::TAU * t as f64 / DAY as f64).sin();
     let samples: Vec<f64> = noise.iter().enumerate().map(|(t, noise)| shape(t) + 0.2 * noise).collect();
     // Eight steps ahead: from a level of 12 that has passed before, nobody could tell without the day.
-    let told = trial(history(&samples, &[DAY as f64], 8), &above(16.5, 8), Alarm::new(0.8, 0.2), DAY * 20, 1);
+    let told =
+        trial(history(&samples, &[DAY as f64], 8), &above(16.5, 8), Alarm::new(0.8, 0.2), DAY * 20, 1, &Cancel::new());
+    let told = told.unwrap();
     assert_eq!(told.n_steps, DAY * 10);
     assert!(told.n_events >= 10, "{told:?}");
     // From 0.8 on a fifth of them may come a step too late.

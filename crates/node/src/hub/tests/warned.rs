@@ -4,6 +4,7 @@ use testkit::{PATIENCE, wait_until};
 use units::Timestamp;
 
 use super::*;
+use crate::error::StartError;
 use crate::warnings::{RulesFile, Warden, WarnSettings};
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -29,11 +30,25 @@ fn warden(world: &World, folder: &Path, rules: &str) -> Warden {
 }
 
 fn warden_of(world: &World, folder: &Path, rules: &str, settings: WarnSettings) -> Warden {
-    let path = folder.join("rules.toml");
+    let path = folder.join("of_file.toml");
     fs::write(&path, rules).unwrap();
     let settings = WarnSettings { rules: Some(RulesFile::open(&path).unwrap()), ..settings };
     let page = "http://host/".to_owned();
     Warden::new(&settings, Arc::clone(&world.hub), Some(folder), page, &world.config.watch).unwrap()
+}
+
+/// A warden without a file of rules.
+fn warden_of_page(world: &World, folder: &Path) -> Warden {
+    let page = "http://host/".to_owned();
+    Warden::new(&WarnSettings::default(), Arc::clone(&world.hub), Some(folder), page, &world.config.watch).unwrap()
+}
+
+fn made(name: &str, when: &str) -> warn::Rule {
+    rule(name, when).parse::<warn::Rules>().unwrap().rules()[0].clone()
+}
+
+fn names_watched(world: &World) -> Vec<String> {
+    world.hub.warnings().rules.into_iter().map(|rule| rule.name).collect()
 }
 
 fn rule(name: &str, when: &str) -> String {
@@ -130,4 +145,107 @@ fn a_file_that_cannot_be_read_is_moved_out_of_the_way() {
     warden(&world, folder.path(), &rule("full", "mine > 70")).look();
     assert!(world.hub.warnings().rules[0].stands);
     assert_eq!(fs::read_to_string(folder.path().join("warnings.json.damaged")).unwrap(), "{ half");
+}
+
+#[test]
+fn a_rule_of_the_page_warns_from_the_next_look_on_and_over_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut world = filling(folder.path(), 60);
+    let mut first = warden_of_page(&world, folder.path());
+    first.look();
+    assert_eq!(names_watched(&world), [""; 0]);
+    world.hub.put_rule(made("empty", "mine < -50")).unwrap();
+    world.hub.put_rule(made("full", "mine > 700")).unwrap();
+    world.hub.put_rule(made("full", "mine > 70")).unwrap();
+    first.look();
+    let told = world.hub.warnings().rules;
+    assert_eq!(
+        told.iter().map(|rule| (&*rule.name, rule.stands)).collect::<Vec<_>>(),
+        [("empty", false), ("full", true)]
+    );
+    drop(first);
+
+    world = world.restart();
+    let mut second = warden_of_page(&world, folder.path());
+    second.look();
+    assert_eq!(world.hub.warnings().rules[1].since, told[1].since, "it stands since it was raised");
+    let rules = world.hub.rules();
+    assert!(rules.is_kept && rules.toml.parse::<warn::Rules>().unwrap().rules().len() == 2, "{rules:?}");
+    world.hub.remove_rule("full").unwrap();
+    world.hub.remove_rule("empty").unwrap();
+    let gone = world.hub.remove_rule("full");
+    assert!(matches!(gone, Err(QueryError::UnknownRule { .. })), "{gone:?}");
+    second.look();
+    assert_eq!(names_watched(&world), [""; 0]);
+    assert_eq!(fs::read_to_string(folder.path().join("rules.toml")).unwrap(), "");
+    warden_of_page(&world, folder.path());
+    assert!(!folder.path().join("rules.toml.damaged").exists(), "a page without rules is no damage");
+}
+
+#[test]
+fn a_name_is_that_of_the_file_s_rule_as_long_as_the_file_has_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = filling(folder.path(), 60);
+    let mut warden = warden(&world, folder.path(), &rule("full", "mine > 70"));
+    let refused = [world.hub.put_rule(made("full", "mine > 80")).err(), world.hub.remove_rule("full").err()];
+    assert!(
+        matches!(refused, [Some(QueryError::RuleOfFile { .. }), Some(QueryError::RuleOfFile { .. })]),
+        "{refused:?}"
+    );
+    world.hub.put_rule(made("later", "mine > 80")).unwrap();
+    let whens = |warden: &mut Warden, rules: &str| {
+        fs::write(folder.path().join("of_file.toml"), rules).unwrap();
+        warden.look();
+        world.hub.warnings().rules.into_iter().map(|rule| rule.statement).collect::<Vec<_>>()
+    };
+    assert_eq!(whens(&mut warden, &rule("full", "mine > 70")), ["mine > 70", "mine > 80"]);
+    assert_eq!(whens(&mut warden, &rule("later", "mine > 90")), ["mine > 90"]);
+    assert_eq!(whens(&mut warden, &rule("other", "mine > 60")), ["mine > 60", "mine > 80"]);
+}
+
+#[test]
+fn rules_have_a_limit_with_those_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = World::start(Some(folder.path()));
+    let of_file: Vec<_> = (1..warn::Rules::N_MAX).map(|i| made(&format!("rule {i}"), "mine > 1")).collect();
+    world.hub.tell_file_rules(&of_file);
+    world.hub.put_rule(made("last", "mine > 1")).unwrap();
+    let refused = world.hub.put_rule(made("more", "mine > 1")).unwrap_err();
+    assert!(refused.to_string().starts_with("there are 10000 rules, with those of the file"), "{refused}");
+    world.hub.put_rule(made("last", "mine > 2")).unwrap();
+}
+
+#[test]
+fn a_rule_that_cannot_be_written_is_not_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = World::start(Some(folder.path()));
+    let _warden = warden_of_page(&world, folder.path());
+    fs::create_dir(folder.path().join("rules.toml.part")).unwrap();
+    let refused = world.hub.put_rule(made("full", "mine > 70")).unwrap_err();
+    assert!(refused.to_string().contains("the rules cannot be written: "), "{refused}");
+    assert_eq!(world.hub.rules().rules, []);
+}
+
+#[test]
+fn rules_of_the_page_that_cannot_be_read_are_moved_out_of_the_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = World::start(Some(folder.path()));
+    for damaged in [&b"[[rule]"[..], b"\xff"] {
+        fs::write(folder.path().join("rules.toml"), damaged).unwrap();
+        let _warden = warden_of_page(&world, folder.path());
+        assert_eq!(world.hub.rules().rules, []);
+        assert_eq!(fs::read(folder.path().join("rules.toml.damaged")).unwrap(), damaged);
+    }
+}
+
+#[test]
+fn the_page_s_rules_and_the_file_s_are_not_one_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = World::start(Some(folder.path()));
+    let path = folder.path().join("rules.toml");
+    fs::write(&path, rule("full", "mine > 70")).unwrap();
+    let settings = WarnSettings { rules: Some(RulesFile::open(&path).unwrap()), ..WarnSettings::default() };
+    let page = "http://host/".to_owned();
+    let refused = Warden::new(&settings, Arc::clone(&world.hub), Some(folder.path()), page, &world.config.watch).err();
+    assert!(matches!(refused, Some(StartError::RulesOfPage { .. })), "{refused:?}");
 }

@@ -14,7 +14,8 @@ fn description(host: &Host) -> Value {
 
 /// A path that exists in this world: the ids in it are those of a series that was pushed, and of a job that runs.
 fn fill(path: &str) -> String {
-    path.replace("{id}", "trace").replace("{name}", "busy").replace("{job}", "heat")
+    let name = if path.starts_with("/api/v1/rules/") { "calm" } else { "busy" };
+    path.replace("{id}", "trace").replace("{name}", name).replace("{job}", "heat")
 }
 
 #[test]
@@ -56,6 +57,8 @@ fn request(method: &str, path: &str) -> (String, String) {
         ("post", "/api/v1/series") => r#"{"id":"another","step":"1s"}"#,
         ("post", "/api/v1/series/{id}/samples") => r#"{"samples":[{"value":0.5},{"value":null}]}"#,
         ("post", "/api/v1/warnings/{name}/silence") => r#"{"for":"1h"}"#,
+        ("put", "/api/v1/rules/{name}") => r#"{"when":"trace > 2","within":"10s"}"#,
+        ("post", "/api/v1/rules/try") => r#"{"rule":{"when":"trace > 0.9","within":"10s"}}"#,
         ("post", "/api/v1/kernel") => r#"{"do":"status"}"#,
         ("post", "/api/v1/forecast") => r#"{"model":"AR(1)","samples":[1,3,2,null,1,2],"horizon":3,"confidence":0.8}"#,
         ("post", "/api/v1/forecasts") => {
@@ -79,6 +82,9 @@ fn check_reads(schema: &str, answer: &super::Answer) {
         "Probability" => drop(answer.json::<api::Probability>()),
         "Warnings" => drop(answer.json::<api::Warnings>()),
         "Warning" => drop(answer.json::<api::Warning>()),
+        "Rules" => drop(answer.json::<api::Rules>()),
+        "Rule" => drop(answer.json::<api::Rule>()),
+        "TriedRule" => drop(answer.json::<api::TriedRule>()),
         "RunTime" => drop(answer.json::<api::RunTime>()),
         "MpiJobs" => assert_eq!(answer.json::<api::MpiJobs>().jobs.len(), 1),
         "MpiJobDetail" => assert_eq!(answer.json::<api::MpiJobDetail>().analyses.len(), 1),

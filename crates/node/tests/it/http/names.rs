@@ -35,9 +35,12 @@ fn a_request_without_a_name_or_with_two_is_refused() {
 fn a_page_of_another_site_can_neither_post_nor_delete_nor_read() {
     let host = Host::start().with_pushed("trace");
     for origin in ["https://evil.example", "null"] {
-        for (method, target) in
-            [("DELETE", "/api/v1/series/trace"), ("POST", "/api/v1/series"), ("GET", "/api/v1/events")]
-        {
+        for (method, target) in [
+            ("DELETE", "/api/v1/series/trace"),
+            ("POST", "/api/v1/series"),
+            ("PUT", "/api/v1/rules/x"),
+            ("GET", "/api/v1/events"),
+        ] {
             let headers = [("Origin", origin), ("Content-Type", "application/json")];
             host.ask(method, target, &headers, b"{}").check_refused(403, HostNotAllowed, Some("Origin"));
         }
@@ -57,6 +60,7 @@ fn a_token_is_asked_for_by_all_but_health_and_page() {
 
     let guarded = [
         "/api/v1/series",
+        "/api/v1/rules",
         "/api/v1/series/x",
         "/api/v1/events",
         "/api/v1/mpi/jobs",

@@ -10,11 +10,11 @@ use super::Host;
 
 /// Half an hour.
 const STEP: Duration = Duration::from_secs(1800);
-const DAY: usize = 48;
+pub(super) const DAY: usize = 48;
 
 impl Host {
     /// Makes a series of `n` samples at half an hour that end in the half hour under way, and says what each step has.
-    fn with_days(self, n: usize) -> (Self, impl Fn(usize) -> f64) {
+    pub(super) fn with_days(self, n: usize) -> (Self, impl Fn(usize) -> f64) {
         let series = json!({"id": "shop.requests", "unit": "requests/s", "step": "1800s", "model": "LAST"});
         assert_eq!(self.post("/api/v1/series", &series.to_string()).status, 201);
         let shape = |i: usize| 100.0 + 50.0 * (std::f64::consts::TAU * i as f64 / DAY as f64).sin();
