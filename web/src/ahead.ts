@@ -42,7 +42,7 @@ export class Ahead {
     const lines = linesOf(warnings, Date.now());
     this.#lines.replaceChildren(
       ...lines.map(({ id, what, says, stands }) =>
-        make("li", { class: stands ? "stands" : null }, make("a", { href: hashOf(id) }, what), " ", says),
+        make("li", { class: stands ? "stands" : null }, make("a", { href: placeOf(id) }, what), " ", says),
       ),
     );
     this.#lines.hidden = lines.length === 0;
@@ -57,6 +57,11 @@ export function linesOf(warnings: Warnings, nowMs: number): Line[] {
   const rank = ({ stands, probability }: Warning) => (stands ? 2 : 0) + (probability ?? 0);
   const rules = warnings.rules.filter(isWorthy).sort((left, right) => rank(right) - rank(left));
   return [...rules.map((rule) => lineOfRule(rule, nowMs)), ...warnings.excursions.map(lineOfExcursion)];
+}
+
+/** Where a line leads: to its signal, or to the rules where it is about several. */
+export function placeOf(id: string): string {
+  return / [-+/] /.test(id) ? hashOfRules() : hashOf(id);
 }
 
 function lineOfRule(rule: Warning, nowMs: number): Line {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { linesOf, noteOf } from "../src/ahead.ts";
+import { linesOf, noteOf, placeOf } from "../src/ahead.ts";
 import type { Warning, Warnings } from "../src/wire.ts";
 
 const rule = (name: string, probability: number | null, more: Partial<Warning> = {}): Warning => ({
@@ -29,6 +29,11 @@ test("what stands comes first, what is improbable not at all", () => {
     ["likely", false],
   ]);
   expect(lines[1]?.says).toBe("load.1m > 3 within 30 min: 70 %");
+});
+
+test("a rule about several signals leads to the rules", () => {
+  expect(placeOf("filesystem./var.used")).toBe("#/signal/filesystem.%2Fvar.used");
+  expect(placeOf("cpu.user + cpu.system")).toBe("#/rules");
 });
 
 test("a rule that cannot be asked says why", () => {
