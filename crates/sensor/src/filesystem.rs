@@ -29,7 +29,7 @@ const LOCAL_TYPES: [&str; 4] = ["bcachefs", "btrfs", "tmpfs", "zfs"];
 /// Where the system keeps what is no store of anybody's.
 const SYSTEM_FOLDERS: [&str; 4] = ["/dev", "/proc", "/run", "/sys"];
 
-/// The file systems that this host can write to and that fill: each once, where it was mounted first.
+/// The file systems that this host can write to and that fill: each once, by the first of its places as names go.
 ///
 /// Those of other hosts are left out: one whose server is gone would keep the tick waiting.
 pub(crate) struct Filesystems {
