@@ -18,12 +18,6 @@ from typing import NamedTuple, Protocol
 import foretop
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
-from lightgbm import LGBMRegressor
-from mlforecast import MLForecast
-from mlforecast.lag_transforms import RollingMean
-from mlforecast.target_transforms import Differences
-from mlforecast.utils import PredictionIntervals
 from report import ROOT, machine, print_machine, print_table, save
 from statsforecast.models import MSTL, AutoARIMA, AutoETS, AutoTheta, SeasonalNaive
 from timing import versions
@@ -226,6 +220,14 @@ def peer(model: Model, past: Samples, day: int) -> Callable[[], Samples]:
 
 def boosted(past: Samples, seasons: list[int]) -> Samples:
     """Return the quantiles of boosted trees, one step after another for a day."""
+    # Who takes only the series from here does without these.
+    import pandas as pd
+    from lightgbm import LGBMRegressor
+    from mlforecast import MLForecast
+    from mlforecast.lag_transforms import RollingMean
+    from mlforecast.target_transforms import Differences
+    from mlforecast.utils import PredictionIntervals
+
     day, *_ = seasons
 
     def of_day(times: Samples) -> Samples:
