@@ -42,7 +42,7 @@ export class Ahead {
     const lines = linesOf(warnings, Date.now());
     this.#lines.replaceChildren(
       ...lines.map(({ id, what, says, stands }) =>
-        make("li", { class: stands ? "stands" : null }, make("a", { href: placeOf(id) }, what), " ", says),
+        make("li", { class: stands ? "stands" : null }, make("a", { href: hashOfSubject(id) }, what), " ", says),
       ),
     );
     this.#lines.hidden = lines.length === 0;
@@ -60,7 +60,7 @@ export function linesOf(warnings: Warnings, nowMs: number): Line[] {
 }
 
 /** Where a line leads: to its signal, or to the rules where it is about several. */
-export function placeOf(id: string): string {
+export function hashOfSubject(id: string): string {
   return / [-+/] /.test(id) ? hashOfRules() : hashOf(id);
 }
 

@@ -1,9 +1,10 @@
 // Jobs of MPI programs: the list of them, and the page of one. Asks the node only while somebody looks.
 
-import { ApiError, type Api } from "./api.ts";
+import type { Api } from "./api.ts";
 import { make, setText } from "./dom.ts";
 import { momentText, NOTHING, plain } from "./format.ts";
 import { JobPage } from "./job.ts";
+import { Poll } from "./poll.ts";
 import { hashOfJobs } from "./route.ts";
 import type { MpiJob, MpiJobDetail, MpiJobs } from "./wire.ts";
 
@@ -21,7 +22,7 @@ export class Jobs {
   #page: JobPage | null = null;
   /** `null` while nothing of this is looked at, "" for the list. */
   #shown: string | null = null;
-  #abort = new AbortController();
+  readonly #poll: Poll;
   /** Records of each job, and when, as of the last answer. */
   #before = new Map<string, { nRecords: number; atMs: number }>();
 
@@ -29,8 +30,9 @@ export class Jobs {
     this.#api = api;
     this.element.hidden = true;
     this.link.hidden = true;
-    document.addEventListener("visibilitychange", () => {
-      if (!document.hidden && this.#shown !== null) this.#restart();
+    this.#poll = new Poll(this.#note, ASK_MS, async (abort) => {
+      await this.#ask(this.#shown ?? "", abort);
+      return "";
     });
   }
 
@@ -42,7 +44,7 @@ export class Jobs {
     this.#page = null;
     this.element.hidden = job === null;
     if (job === null) {
-      this.#abort.abort();
+      this.#poll.stop();
       return;
     }
     setText(this.#note, "");
@@ -54,7 +56,7 @@ export class Jobs {
     }
     window.scrollTo(0, 0);
     this.#page?.focus();
-    this.#restart();
+    this.#poll.start();
   }
 
   /** Looks whether there is any job. */
@@ -66,27 +68,7 @@ export class Jobs {
     }
   }
 
-  #restart(): void {
-    this.#abort.abort();
-    this.#abort = new AbortController();
-    void this.#ask(this.#abort.signal);
-  }
-
-  async #ask(abort: AbortSignal): Promise<void> {
-    while (!abort.aborted && !document.hidden) {
-      try {
-        await this.#askOnce(this.#shown ?? "", abort);
-        if (abort.aborted) return;
-        setText(this.#note, "");
-      } catch (error) {
-        if (abort.aborted) return;
-        setText(this.#note, error instanceof ApiError ? error.message : "no answer");
-      }
-      await new Promise((resolve) => setTimeout(resolve, ASK_MS));
-    }
-  }
-
-  async #askOnce(job: string, abort: AbortSignal): Promise<void> {
+  async #ask(job: string, abort: AbortSignal): Promise<void> {
     if (job === "") {
       const { jobs } = await this.#api.json<MpiJobs>("mpi/jobs", {}, abort);
       this.#showLink(jobs);

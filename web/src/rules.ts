@@ -5,6 +5,7 @@ import { ApiError, rulePath, type Api } from "./api.ts";
 import type { Board } from "./board.ts";
 import { make, setText } from "./dom.ts";
 import { momentText, NOTHING } from "./format.ts";
+import { Poll } from "./poll.ts";
 import { standingOf, statementOf, textOf, formOf } from "./rule.ts";
 import { RuleFormView } from "./ruleform.ts";
 import type { Rule, Rules, Warning, Warnings } from "./wire.ts";
@@ -36,7 +37,7 @@ export class RulesView {
   readonly #title = make("h2", { tabindex: "-1" }, "rules for warnings");
   /** `null` while nothing of this is looked at. */
   #shown: string | null = null;
-  #abort = new AbortController();
+  readonly #poll: Poll;
   #rules: Rule[] = [];
   #deleted: Rule | null = null;
   /** What the list was drawn of: drawn again only when that has changed. */
@@ -46,7 +47,7 @@ export class RulesView {
     this.#api = api;
     this.#board = board;
     this.#form = new RuleFormView(api, {
-      saved: () => this.#restart(),
+      saved: () => this.#poll.start(),
       taken: () => this.#rules.map(({ name }) => name),
     });
     this.element.hidden = true;
@@ -60,9 +61,7 @@ export class RulesView {
       this.#note,
       this.#form.element,
     );
-    document.addEventListener("visibilitychange", () => {
-      if (!document.hidden && this.#shown !== null) this.#restart();
-    });
+    this.#poll = new Poll(this.#note, ASK_MS, (abort) => this.#ask(abort));
   }
 
   /** Shows the rules, with a form for one about a signal unless that is ""; `null` shows nothing of them. */
@@ -71,7 +70,7 @@ export class RulesView {
     this.#shown = signal;
     this.element.hidden = signal === null;
     if (signal === null) {
-      this.#abort.abort();
+      this.#poll.stop();
       this.#form.stop();
       return;
     }
@@ -80,29 +79,14 @@ export class RulesView {
     window.scrollTo(0, 0);
     if (signal === "") this.#title.focus();
     else this.#form.begin(signal);
-    this.#restart();
+    this.#poll.start();
   }
 
-  #restart(): void {
-    this.#abort.abort();
-    this.#abort = new AbortController();
-    void this.#ask(this.#abort.signal);
-  }
-
-  async #ask(abort: AbortSignal): Promise<void> {
-    while (!abort.aborted && !document.hidden) {
-      try {
-        const asked = [this.#api.json<Rules>("rules", {}, abort), this.#api.json<Warnings>("warnings", {}, abort)] as const;
-        const [rules, warnings] = await Promise.all(asked);
-        if (abort.aborted) return;
-        this.#showAll(rules, warnings);
-        setText(this.#note, noteOf(rules, warnings));
-      } catch (error) {
-        if (abort.aborted) return;
-        setText(this.#note, error instanceof ApiError ? error.message : "no answer");
-      }
-      await new Promise((resolve) => setTimeout(resolve, ASK_MS));
-    }
+  async #ask(abort: AbortSignal): Promise<string> {
+    const asked = [this.#api.json<Rules>("rules", {}, abort), this.#api.json<Warnings>("warnings", {}, abort)] as const;
+    const [rules, warnings] = await Promise.all(asked);
+    if (!abort.aborted) this.#showAll(rules, warnings);
+    return noteOf(rules, warnings);
   }
 
   #showAll({ rules, toml }: Rules, warnings: Warnings): void {
@@ -195,7 +179,7 @@ export class RulesView {
   async #change(act: () => Promise<void>): Promise<void> {
     try {
       await act();
-      this.#restart();
+      this.#poll.start();
     } catch (error) {
       this.#say(error instanceof ApiError ? error.message : "no answer");
     }

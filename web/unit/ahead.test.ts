@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { linesOf, noteOf, placeOf } from "../src/ahead.ts";
+import { linesOf, noteOf, hashOfSubject } from "../src/ahead.ts";
 import type { Warning, Warnings } from "../src/wire.ts";
 
 const rule = (name: string, probability: number | null, more: Partial<Warning> = {}): Warning => ({
@@ -32,8 +32,8 @@ test("what stands comes first, what is improbable not at all", () => {
 });
 
 test("a rule about several signals leads to the rules", () => {
-  expect(placeOf("filesystem./var.used")).toBe("#/signal/filesystem.%2Fvar.used");
-  expect(placeOf("cpu.user + cpu.system")).toBe("#/rules");
+  expect(hashOfSubject("filesystem./var.used")).toBe("#/signal/filesystem.%2Fvar.used");
+  expect(hashOfSubject("cpu.user + cpu.system")).toBe("#/rules");
 });
 
 test("a rule that cannot be asked says why", () => {

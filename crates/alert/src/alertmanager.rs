@@ -38,8 +38,8 @@ impl<'a> Posted<'a> {
         let mut annotations: BTreeMap<&'static str, String> =
             [("summary", alert.summary.clone()), ("probability", probability), ("origin", alert.origin.to_string())]
                 .into();
-        if !alert.picture.is_empty() {
-            annotations.insert("picture", alert.picture.clone());
+        if !alert.picture_url.is_empty() {
+            annotations.insert("picture_url", alert.picture_url.clone());
         }
         Self {
             labels: [("alertname", &*alert.rule), ("host", &*alert.host), ("series", &*alert.series)].into(),

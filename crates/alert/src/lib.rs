@@ -51,7 +51,7 @@ pub struct Alert {
     pub url: String,
     /// Where a picture is drawn of what may come; empty where nobody draws it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub picture: String,
+    pub picture_url: String,
     /// The picture as it was when the warning was raised, as PNG, for who gets mail. It is gone after a restart.
     #[serde(skip)]
     pub png: Option<Arc<[u8]>>,

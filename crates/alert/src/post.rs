@@ -184,7 +184,7 @@ mod tests {
             at,
             origin: at,
             url: "http://a/".to_owned(),
-            picture: String::new(),
+            picture_url: String::new(),
             png: None,
         }
     }

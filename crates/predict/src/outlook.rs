@@ -23,6 +23,7 @@
 
 mod calendar;
 mod drawing;
+mod forecast;
 mod joint;
 mod level;
 mod paths;
@@ -34,14 +35,10 @@ mod season;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use statistics::Interval;
-use units::{Confidence, Timestamp};
+use units::Timestamp;
 
-use crate::intervals::Shares;
-use drawing::Drawing;
 use level::Level;
-use paths::Shocks;
-use rung::{N_CANDIDATES, NORMAL_DEVIATION, OF_LAST, Persistence, Rung, Said};
+use rung::{N_CANDIDATES, OF_LAST, Rung, Said};
 use season::{N_SEASON, Season, Step};
 
 pub use calendar::Calendar;
@@ -66,13 +63,6 @@ const N_PERIODS_MIN: f64 = 1.5;
 /// Known samples without which there is no forecast.
 const N_KNOWN_MIN: f64 = 4.0;
 
-/// Errors that the distribution at the next shorter watched lead counts for, and at lead 1 the normal one.
-const N_SHORTER: f64 = 10.0;
-const N_FIRST: f64 = 30.0;
-
-/// Lengths of a lead that have to pass until its errors are known.
-const N_KNOWN: f64 = 2.0;
-
 /// More steps than anybody will ever take.
 const CLOCK_MAX: u64 = 1 << 52;
 
@@ -90,6 +80,8 @@ const N_LEADS_MAX: usize = 1 << 16;
 /// assert!((outlook.quantile(7, 0.5).unwrap() - 6.0).abs() < 0.5);
 /// # Ok::<(), predict::PeriodsError>(())
 /// ```
+///
+/// A saved one has lost its calendar.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outlook {
     clock: u64,
@@ -109,17 +101,6 @@ struct Seasonal {
     period: f64,
     /// The index of the watched lead that is nearest to it.
     idx: usize,
-}
-
-/// Where a lead lies between watched ones.
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    /// The index of the watched lead at or below it.
-    below: usize,
-    /// That of the next one, or the same if there is none.
-    above: usize,
-    /// The share of the way to it.
-    share: f64,
 }
 
 impl Outlook {
@@ -223,60 +204,6 @@ impl Outlook {
         (rung.n() > 0.0).then(|| rung.lasting[N_LEVELS..].iter().sum::<f64>().clamp(0.0, 1.0))
     }
 
-    /// The value below which the sample `lead` steps ahead stays with this probability; `None` while there is no forecast.
-    ///
-    /// # Panics
-    /// When `lead` is 0, or `probability` is not in (0, 1).
-    #[must_use]
-    pub fn quantile(&self, lead: usize, probability: f64) -> Option<f64> {
-        assert!(lead > 0, "the next sample has lead 1");
-        assert!(probability > 0.0 && probability < 1.0, "{probability} is not the probability of a quantile");
-        if !self.is_ready() {
-            return None;
-        }
-        Some(self.quantile_of(lead, probability, &self.errors()))
-    }
-
-    /// The medians and the central intervals of leads 1 to `n_leads`; empty while there is no forecast.
-    #[must_use]
-    pub fn forecast(&self, n_leads: usize, confidence: Confidence) -> Vec<(f64, Interval)> {
-        let tail = 0.5 * (1.0 - confidence.probability());
-        let [medians, lower, upper] = [0.5, tail, 1.0 - tail].map(|probability| self.quantiles(n_leads, probability));
-        let ends = lower.into_iter().zip(upper).map(|(lower, upper)| Interval { lower, upper });
-        medians.into_iter().zip(ends).collect()
-    }
-
-    /// [`Outlook::quantile`] of leads 1 to `n_leads`; empty while there is no forecast.
-    ///
-    /// # Panics
-    /// When `probability` is not in (0, 1).
-    #[must_use]
-    pub fn quantiles(&self, n_leads: usize, probability: f64) -> Vec<f64> {
-        assert!(probability > 0.0 && probability < 1.0, "{probability} is not the probability of a quantile");
-        if !self.is_ready() {
-            return Vec::new();
-        }
-        let errors = self.errors();
-        (1..=n_leads).map(|lead| self.quantile_of(lead, probability, &errors)).collect()
-    }
-
-    /// Futures drawn by chance, each from lead 1 to `n_leads`; none while there is no forecast. The same seed draws the same ones.
-    #[must_use]
-    pub fn paths(&self, n_paths: usize, n_leads: usize, seed: u64) -> Paths {
-        if !self.is_ready() {
-            return Paths::new(n_paths, n_leads);
-        }
-        let mut shocks = Shocks::new(n_paths, seed);
-        let mut drawing = Drawing::new(self, n_paths, n_leads);
-        for _ in 0..n_leads {
-            if drawing.go_on(shocks.next()) {
-                drawing.pass(shocks.next());
-            }
-            drawing.push();
-        }
-        drawing.into_paths()
-    }
-
     /// Whether this can be an outlook of these seasons as far as `n_leads` that has taken samples, as a decoder must check.
     pub(crate) fn is_of(&self, periods: Periods, n_leads: usize) -> bool {
         let fresh = Self::new(periods, n_leads);
@@ -292,16 +219,6 @@ impl Outlook {
             && self.season.is_like(&fresh.season)
             && is_seasonal_sound
             && (self.period, self.range) == (fresh.period, fresh.range)
-    }
-
-    /// How errors at a lead go together with those one step before: as on the way between the watched leads around it, or for a
-    /// watched lead on the way to it.
-    fn persistence(&self, Place { below, above, share }: Place) -> Persistence {
-        let end = if share > 0.0 { above } else { below };
-        match end.checked_sub(1) {
-            Some(start) => self.rungs[end].persistence(self.rungs[start].lead),
-            None => Persistence { kept: 0.0, passing: 0.0 },
-        }
     }
 
     fn score(&mut self, sample: f64) {
@@ -388,45 +305,6 @@ impl Outlook {
         let lasting = by(lasting);
         [lasting, by(plain), self.level.last(), self.season.naive(self.clock, lead).unwrap_or(lasting)]
     }
-
-    /// What all candidates say together.
-    fn combined(&self, lead: usize, Place { below, above, share }: Place) -> f64 {
-        let (near, far) = (&self.rungs[below], &self.rungs[above]);
-        let lasting = all_between(&near.lasting, &far.lasting, share);
-        let plain = all_between(&near.plain, &far.plain, share);
-        let candidates = self.candidates(lead, &self.features(lead), &lasting, &plain);
-        dot(&candidates, &all_between(&near.weights, &far.weights, share))
-    }
-
-    fn quantile_of(&self, lead: usize, probability: f64, errors: &[(Shares, f64)]) -> f64 {
-        let place @ Place { below, above, share } = self.place(lead);
-        let error = |idx: usize| errors[idx].1 * errors[idx].0.quantile(probability);
-        let value = self.combined(lead, place) + between(error(below), error(above), share);
-        value.clamp(self.range.0, self.range.1)
-    }
-
-    /// The distribution of errors at each watched lead, and its unit.
-    fn errors(&self) -> Vec<(Shares, f64)> {
-        let mut shares = Shares::NORMAL;
-        // A first forecast errs as samples differ from their mean; longer ones, until they are known, as a random walk.
-        let (mut expected, mut shorter) = (NORMAL_DEVIATION * self.level.typical(), 1.0);
-        let of_rung = |(idx, rung): (usize, &Rung)| {
-            rung.tails.mix_into(&mut shares, if idx == 0 { N_FIRST } else { N_SHORTER });
-            let lead = rung.lead as f64;
-            expected = between(expected * (lead / shorter).sqrt(), rung.unit(), (rung.n_leads() / N_KNOWN).min(1.0));
-            shorter = lead;
-            (shares, expected)
-        };
-        self.rungs.iter().enumerate().map(of_rung).collect()
-    }
-
-    fn place(&self, lead: usize) -> Place {
-        let below = self.rungs.partition_point(|rung| rung.lead <= lead).saturating_sub(1);
-        let above = (below + 1).min(self.rungs.len() - 1);
-        let way = self.rungs[above].lead - self.rungs[below].lead;
-        let share = if way > 0 { (lead - self.rungs[below].lead) as f64 / way as f64 } else { 0.0 };
-        Place { below, above, share }
-    }
 }
 
 /// With the watched lead that is nearest.
@@ -447,14 +325,6 @@ fn ladder(n_leads: usize) -> Vec<usize> {
     let needed = leads.partition_point(|lead| *lead < n_leads) + 1;
     leads.truncate(needed);
     leads
-}
-
-fn between(near: f64, far: f64, share: f64) -> f64 {
-    near + share * (far - near)
-}
-
-fn all_between<const N: usize>(near: &[f64; N], far: &[f64; N], share: f64) -> [f64; N] {
-    std::array::from_fn(|idx| between(near[idx], far[idx], share))
 }
 
 fn dot(one: &[f64], other: &[f64]) -> f64 {

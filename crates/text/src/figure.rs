@@ -79,6 +79,19 @@ fn scaled(value: f64, base: f64, names: &[&str], suffix: &str) -> String {
     format!("{figure} {}{suffix}", names[idx]).trim_end().to_owned()
 }
 
+/// The unit beside an axis for amounts up to `greatest` in `unit`, and what they are multiplied by: `("GiB", 2^-30)`.
+#[must_use]
+pub fn axis_unit(greatest: f64, unit: &str) -> (String, f64) {
+    match unit {
+        "ratio" => ("%".to_owned(), 100.0),
+        "bytes" | "bytes/s" => {
+            let power = ((greatest.abs().max(1.0).log2() / 10.0) as usize).min(BINARY.len() - 1);
+            (format!("{}{}", BINARY[power], &unit["bytes".len()..]), 1024.0_f64.powi(-(power as i32)))
+        }
+        unit => (unit.to_owned(), 1.0),
+    }
+}
+
 /// Six significant digits, in plain notation where that is not longer than a line of zeros.
 #[must_use]
 pub fn six_digits(value: f64) -> String {
@@ -135,6 +148,15 @@ pub fn three_digits(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_axis_has_a_unit_in_which_its_numbers_are_short() {
+        let gib = f64::from(1 << 30);
+        assert_eq!(axis_unit(3.0 * gib, "bytes"), ("GiB".to_owned(), 1.0 / gib));
+        assert_eq!(axis_unit(0.0, "bytes/s"), ("B/s".to_owned(), 1.0));
+        assert_eq!(axis_unit(0.5, "ratio"), ("%".to_owned(), 100.0));
+        assert_eq!(axis_unit(5.0, "tasks"), ("tasks".to_owned(), 1.0));
+    }
 
     #[track_caller]
     fn check(value: f64, unit: &str, expected: &str) {

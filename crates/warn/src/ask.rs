@@ -29,6 +29,14 @@ pub struct History<'a> {
 }
 
 impl History<'_> {
+    /// What the expression was at each step, and what is to be expected after the last.
+    #[must_use]
+    pub fn follow(mut self) -> (Vec<f64>, Foresight) {
+        let rows: Vec<Vec<f64>> = self.steps().collect();
+        let values = rows.iter().map(|row| self.foresight.step(row)).collect();
+        (values, self.foresight)
+    }
+
     /// The samples of each step, one after the other.
     pub(crate) fn steps(&self) -> impl Iterator<Item = Vec<f64>> {
         let n = self.samples.iter().map(Vec::len).min().unwrap_or(0);

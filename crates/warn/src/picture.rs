@@ -5,6 +5,7 @@ use std::time::Duration;
 use picture::{Axis, Chart, Colour, Frame, Mark, Picture, Place, Scale};
 use predict::Paths;
 use statistics::{quantile_of_sorted, sorted};
+use text::figure::axis_unit;
 
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 340.0;
@@ -14,9 +15,6 @@ const FIELD_WIDTH: f64 = 660.0;
 
 /// The shares of futures in the two bands, the wider one first, and their colours.
 const BANDS: [(f64, Colour); 2] = [(0.95, Colour(0xf8, 0xe6, 0xdc)), (0.8, Colour(0xf0, 0xc9, 0xb4))];
-
-/// Names of powers of 1,024.
-const BINARY: [&str; 6] = ["", "Ki", "Mi", "Gi", "Ti", "Pi"];
 
 /// What is to be seen of a question.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +43,8 @@ impl View<'_> {
         let n_leads = self.futures.n_leads();
         let known = &self.known[self.known.len().saturating_sub(2 * n_leads)..];
         let (time_unit, time) = time_unit(self.step, known.len() + n_leads);
-        let (unit, factor) = unit(self.unit, known.iter().copied().chain([self.line]));
+        let greatest = known.iter().fold(self.line.abs(), |most, value| most.max(value.abs()));
+        let (unit, factor) = axis_unit(greatest, self.unit);
         let at = |place: f64| place * self.step.as_secs_f64() / time.as_secs_f64();
         let leads: Vec<(f64, Vec<f64>)> =
             (1..=n_leads).map(|lead| (at(lead as f64), sorted(self.futures.at(lead)))).collect();
@@ -100,33 +99,10 @@ fn time_unit(step: Duration, n_steps: usize) -> (&'static str, Duration) {
     (name, Duration::from_secs(seconds))
 }
 
-/// The unit to write beside the axis, and what values have to be multiplied by.
-fn unit(unit: &str, values: impl Iterator<Item = f64>) -> (String, f64) {
-    match unit {
-        "ratio" => ("%".to_owned(), 100.0),
-        "bytes" | "bytes/s" => {
-            let greatest = values.filter(|value| value.is_finite()).fold(1.0, |most: f64, value| most.max(value.abs()));
-            let power = ((greatest.log2() / 10.0) as usize).min(BINARY.len() - 1);
-            let name = format!("{}B{}", BINARY[power], &unit["bytes".len()..]);
-            (name, 1024.0_f64.powi(-(power as i32)))
-        }
-        unit => (unit.to_owned(), 1.0),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Expression, Foresight, Frame as Past, futures};
-
-    #[test]
-    fn bytes_are_written_in_what_suits_and_shares_in_percent() {
-        let gib = f64::from(1 << 30);
-        assert_eq!(unit("bytes", [3.0 * gib, f64::NAN].into_iter()), ("GiB".to_owned(), 1.0 / gib));
-        assert_eq!(unit("bytes/s", [0.0].into_iter()), ("B/s".to_owned(), 1.0));
-        assert_eq!(unit("ratio", [0.5].into_iter()), ("%".to_owned(), 100.0));
-        assert_eq!(unit("tasks", [5.0].into_iter()), ("tasks".to_owned(), 1.0));
-    }
 
     #[test]
     fn time_is_in_units_of_which_there_are_a_few() {

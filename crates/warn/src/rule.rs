@@ -295,6 +295,7 @@ mod tests {
         assert!(message(&rule("").replace("x > 3", "x")).contains("compares nothing"));
         assert!(message(&rule("").replace("30min", "30")).contains("30"));
     }
+
     #[test]
     fn what_is_written_reads_back() {
         let text = "[[rule]]\nname = \"a \\\"b\\\" c\"\nwhen = \"max(a / (b+c  +  d))>=-1.5e-7 MB\"\nwithin = \"90min\"\n\

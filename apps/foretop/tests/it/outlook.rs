@@ -239,7 +239,7 @@ fn a_node_warns_every_way_once_and_remembers_it() {
         serde_json::from_slice::<serde_json::Value>(&said).ok()
     });
     assert_eq!((&said["warnings"][0]["rule"], &said["warnings"][0]["stands"]), (&"busy".into(), &true.into()));
-    let address = said["warnings"][0]["picture"].as_str().unwrap();
+    let address = said["warnings"][0]["picture_url"].as_str().unwrap();
     let picture = ureq::get(address).call().unwrap().body_mut().read_to_vec().unwrap();
     assert!(picture.starts_with(b"\x89PNG"), "{address}");
     let told = node.get("/api/v1/warnings");

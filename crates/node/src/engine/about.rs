@@ -41,6 +41,20 @@ pub(crate) enum Origin {
     },
 }
 
+/// What is looked for in a series where nobody has made a rule.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Concern {
+    /// Whether it leaves its usual range.
+    Usual,
+    /// Whether it comes above a line that is known to be bad. What fills leaves its usual range every day.
+    Above(f64),
+    /// Another series says the same.
+    Nothing,
+}
+
+/// A file system as full as this is about to fail somebody.
+const FULL: f64 = 0.95;
+
 /// The row of the sensor's table with this pattern.
 pub(crate) fn family_of(pattern: &str) -> Option<&'static Family> {
     FAMILIES.iter().find(|family| family.pattern == pattern)
@@ -76,9 +90,14 @@ impl About {
         }
     }
 
-    /// Whether it says how full a file system is, of this host or of another.
-    pub(crate) fn is_of_filesystem(&self) -> bool {
-        matches!(&self.origin, Origin::Sensor { signal, .. } if signal.family().pattern.starts_with("filesystem."))
+    /// What is looked for in it where nobody has made a rule.
+    pub(crate) fn concern(&self) -> Concern {
+        let Origin::Sensor { signal, .. } = &self.origin else { return Concern::Usual };
+        match &*signal.family().pattern {
+            "filesystem.{mountpoint}.used" | "filesystem.{mountpoint}.inodes_used" => Concern::Above(FULL),
+            "filesystem.{mountpoint}.available" => Concern::Nothing,
+            _ => Concern::Usual,
+        }
     }
 
     pub(crate) fn unit(&self) -> &str {
@@ -179,11 +198,15 @@ mod tests {
     use super::*;
 
     fn place(pattern: &str, label: Option<&str>) -> Place {
+        about(pattern, label).place()
+    }
+
+    fn about(pattern: &str, label: Option<&str>) -> About {
         let family = FAMILIES.iter().find(|family| family.pattern == pattern).expect("the pattern is in the table");
         let signal = Signal::listed(family, label.map(Into::into));
         let id = Arc::clone(signal.id());
         let origin = Origin::Sensor { signal, feed: None };
-        About { key: 0, id, origin, step: Duration::from_secs(1), created: Timestamp::from_nanos(0) }.place()
+        About { key: 0, id, origin, step: Duration::from_secs(1), created: Timestamp::from_nanos(0) }
     }
 
     #[test]
@@ -196,6 +219,14 @@ mod tests {
             place("memory.available", None),
         ];
         assert!(in_order.is_sorted());
+    }
+
+    #[test]
+    fn of_a_file_system_it_is_looked_whether_it_is_full() {
+        let concern = |pattern: &str, label| about(pattern, label).concern();
+        assert_eq!(concern("filesystem.{mountpoint}.used", Some("/")), Concern::Above(FULL));
+        assert_eq!(concern("filesystem.{mountpoint}.available", Some("/")), Concern::Nothing);
+        assert_eq!(concern("load.1m", None), Concern::Usual);
     }
 
     #[test]

@@ -24,6 +24,14 @@ const ID_BYTES_MAX: usize = 200;
 /// How long a body may take to arrive: a 1 MiB body on a line of 300 kbit/s.
 const BODY_TIME_MAX: Duration = Duration::from_secs(30);
 
+/// The part of the path that is called `part`.
+pub(crate) async fn in_path<S: Send + Sync>(parts: &mut Parts, state: &S, part: &str) -> Result<String, Refusal> {
+    match Path::from_request_parts(parts, state).await {
+        Ok(Path(text)) => Ok(text),
+        Err(_) => Err(Refusal::bad_parameter(part, format!("the {part} in the path is not percent-encoded UTF-8"))),
+    }
+}
+
 /// The name of a rule in the path.
 pub(crate) struct Name(pub(crate) String);
 
@@ -31,10 +39,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Name {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
-        let Path(name) = Path::<String>::from_request_parts(parts, state)
-            .await
-            .map_err(|_| Refusal::bad_parameter("name", "the name in the path is not percent-encoded UTF-8"))?;
-        Ok(Self(name))
+        in_path(parts, state, "name").await.map(Self)
     }
 }
 
@@ -45,9 +50,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Id {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
-        let Path(id) = Path::<String>::from_request_parts(parts, state)
-            .await
-            .map_err(|_| Refusal::bad_parameter("id", "the id in the path is not percent-encoded UTF-8"))?;
+        let id = in_path(parts, state, "id").await?;
         if id.len() > ID_BYTES_MAX {
             let start = &id[..id.floor_char_boundary(40)];
             return Err(Refusal::unknown_series(&format!("{start}…")));

@@ -3,7 +3,7 @@
 #![expect(unused_qualifications, reason = "the macro of utoipa qualifies what it is given")]
 
 use axum::Json;
-use axum::extract::{FromRequestParts, Path, State};
+use axum::extract::{FromRequestParts, State};
 use axum::http::header;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
@@ -13,7 +13,7 @@ use mpi_trace::Flow;
 use utoipa::IntoParams;
 
 use super::App;
-use super::extract::{Fields, FromQuery, NoParameters, Query};
+use super::extract::{Fields, FromQuery, NoParameters, Query, in_path};
 use super::refusal::Refusal;
 use crate::api::{ErrorBody, ErrorCode, MpiFlow, MpiJobDetail, MpiJobs};
 use crate::mpi::JobsError;
@@ -25,10 +25,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Job {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
-        let name = Path::<String>::from_request_parts(parts, state).await;
-        let Path(job) =
-            name.map_err(|_| Refusal::bad_parameter("job", "the job in the path is not percent-encoded UTF-8"))?;
-        Ok(Self(job))
+        in_path(parts, state, "job").await.map(Self)
     }
 }
 

@@ -85,8 +85,7 @@ impl Hub {
     pub(crate) fn probability(&self, asked: &Asked) -> Result<api::Probability, QueryError> {
         let (past, question) = self.question(asked)?;
         let Asked { statement, lasting, .. } = asked;
-        let history = History { samples: &past.samples, foresight: past.blank() };
-        let answer = warn::ask(history, &question, SEED).ok_or_else(|| past.too_young())?;
+        let answer = warn::ask(past.history(), &question, SEED).ok_or_else(|| past.too_young())?;
         let [p10_seconds, p50_seconds, p90_seconds] =
             answer.chance.leads.map(|lead| lead.map(|lead| past.seconds(lead)));
         Ok(api::Probability {
@@ -109,7 +108,7 @@ impl Hub {
     /// What was, what may come and the line that a statement asks about, drawn. Blocks while the store is read.
     pub(crate) fn picture(&self, asked: &Asked) -> Result<Picture, QueryError> {
         let (past, question) = self.question(asked)?;
-        let (known, foresight) = past.followed();
+        let (known, foresight) = past.history().follow();
         let futures = warn::futures(&foresight, question.n_leads, SEED).ok_or_else(|| past.too_young())?;
         let Asked { statement, within, lasting, .. } = asked;
         let chance = Chance::of(&futures, &question);
@@ -282,15 +281,9 @@ impl Pasts {
         Foresight::new(self.of.clone(), self.parts.iter().map(outlook).collect())
     }
 
-    /// What the expression was at each step, and what is to be expected after the last.
-    fn followed(&self) -> (Vec<f64>, Foresight) {
-        let mut foresight = self.blank();
-        let mut row = vec![f64::NAN; self.samples.len()];
-        let values = (0..self.n_steps()).map(|idx| {
-            row.iter_mut().zip(&self.samples).for_each(|(value, samples)| *value = samples[idx]);
-            foresight.step(&row)
-        });
-        (values.collect(), foresight)
+    /// With what is to be expected of it, before the first step.
+    pub(super) fn history(&self) -> History<'_> {
+        History { samples: &self.samples, foresight: self.blank() }
     }
 
     /// Whether a statement about the expression comes true.

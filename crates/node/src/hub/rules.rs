@@ -7,7 +7,7 @@ use std::time::Duration;
 use predict::Cancel;
 use statistics::median;
 use units::span;
-use warn::{Alarm, History, Rule, Rules, n_steps};
+use warn::{Alarm, Rule, Rules, n_steps};
 
 use super::outlook::SEED;
 use super::warnings::named;
@@ -117,10 +117,9 @@ impl Hub {
         }
         let past = self.pasts(&rule.when.of, rule.within)?.with(seasons);
         let question = past.question(&rule.when, rule.within, rule.lasting)?;
-        let history = History { samples: &past.samples, foresight: past.blank() };
         let n_tried = usize::try_from(n_steps(length, past.step())).unwrap_or(usize::MAX);
         let alarm = Alarm::new(rule.raise, rule.clear);
-        let trial = warn::trial(history, &question, alarm, past.n_steps().saturating_sub(n_tried), SEED, cancel)
+        let trial = warn::trial(past.history(), &question, alarm, past.n_steps().saturating_sub(n_tried), SEED, cancel)
             .ok_or_else(|| past.too_young())?;
         let leads: Vec<f64> = trial.leads.iter().map(|lead| past.seconds(*lead)).collect();
         Ok(api::TriedRule {

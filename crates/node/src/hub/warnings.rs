@@ -8,7 +8,7 @@ use units::{Timestamp, span};
 
 use super::{Hub, QueryError};
 use crate::api;
-use crate::engine::about::About;
+use crate::engine::about::{About, Concern};
 
 /// The longest silence.
 const SILENCE_MAX: Duration = Duration::from_secs(30 * 86_400);
@@ -79,10 +79,10 @@ impl Hub {
         Ok(warning)
     }
 
-    /// The series that are there, with their steps, and whether they say how full a file system is.
-    pub(crate) fn series_to_watch(&self) -> BTreeMap<Arc<str>, (Duration, bool)> {
+    /// The series that are there, with their steps and what is looked for in them.
+    pub(crate) fn concerns(&self) -> BTreeMap<Arc<str>, (Duration, Concern)> {
         let engine = self.engine();
-        let of = |about: &About| (Arc::clone(&about.id), (about.step, about.is_of_filesystem()));
+        let of = |about: &About| (Arc::clone(&about.id), (about.step, about.concern()));
         engine.entries().map(|entry| of(&entry.about)).collect()
     }
 

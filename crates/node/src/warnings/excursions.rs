@@ -10,6 +10,7 @@ use warn::{Alarm, Chance, Comparison, Question, Subject, Usual, base_rate, futur
 use super::running::Running;
 use super::{SEED, passage};
 use crate::api;
+use crate::engine::about::Concern;
 use crate::hub::{Hub, Pasts};
 use crate::schedule::times;
 
@@ -28,9 +29,6 @@ const N_BEGUN_MAX: usize = 16;
 const RAISE: f64 = 0.8;
 const CLEAR: f64 = 0.5;
 const RATIO_MIN: f64 = 2.0;
-
-/// A file system as full as this is about to fail somebody. Its usual range would not do: one that fills leaves that every day.
-const FULL: f64 = 0.95;
 
 /// Those that are told, at most.
 const N_TOLD_MAX: usize = 10;
@@ -67,14 +65,14 @@ struct Side {
 impl Excursions {
     /// Looks at the series of which a step has ended since the last look. Blocks while the store is read.
     pub(super) fn look(&mut self, hub: &Hub, now: Timestamp) {
-        let series = hub.series_to_watch();
+        let series = hub.concerns();
         self.0.retain(|id, _| series.contains_key(id));
         let mut n_begun = 0;
-        for (id, (own, is_filesystem)) in series {
+        for (id, (own, concern)) in series {
             if let Some(known) = self.0.get_mut(&id).filter(|known| known.until > now) {
                 known.go_on(hub, &id, now);
             } else if n_begun < N_BEGUN_MAX {
-                let known = Known::begin(hub, &id, own, is_filesystem, now);
+                let known = Known::begin(hub, &id, own, concern, now);
                 // The past of a young one is soon read.
                 n_begun += usize::from(!matches!(known.usual, State::Young));
                 self.0.insert(Arc::clone(&id), known);
@@ -95,7 +93,7 @@ impl Excursions {
 }
 
 impl Known {
-    fn begin(hub: &Hub, id: &str, own: Duration, is_filesystem: bool, now: Timestamp) -> Self {
+    fn begin(hub: &Hub, id: &str, own: Duration, concern: Concern, now: Timestamp) -> Self {
         let step = STEP.max(own);
         let young = |n_missing: usize, step| Self {
             until: now + times(step, n_missing as u64),
@@ -111,7 +109,7 @@ impl Known {
             return young(n_missing, past.step());
         }
         let side = |question| Side { base_rate: base_rate(&question, week), question, alarm: Alarm::new(RAISE, CLEAR) };
-        let sides: Vec<Side> = questions(id, is_filesystem, week, past.n_leads()).into_iter().map(side).collect();
+        let sides: Vec<Side> = questions(concern, week, past.n_leads()).into_iter().map(side).collect();
         let usual = match sides.is_empty() {
             true => State::Unasked,
             false => State::Asked { running: Box::new(Running::after(&past)), sides },
@@ -159,29 +157,12 @@ impl Known {
 }
 
 /// What is asked of a series that was like this for a week.
-fn questions(id: &str, is_filesystem: bool, week: &[f64], n_leads: usize) -> Vec<Question> {
-    if !is_filesystem {
-        return Usual::of(week).map(|usual| usual.questions(n_leads).to_vec()).unwrap_or_default();
-    }
-    let is_full =
-        Question { subject: Subject::Any, comparison: Comparison::Above, line: FULL, n_leads, n_sustained: 1 };
-    // How many bytes are left says the same as which share is used.
-    if id.ends_with("used") { vec![is_full] } else { Vec::new() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_system_is_asked_whether_it_is_full() {
-        let filling: Vec<f64> = (0..200).map(|i| f64::from(i) / 1000.0).collect();
-        let lines = |id, is_filesystem| -> Vec<f64> {
-            questions(id, is_filesystem, &filling, 6).iter().map(|question| question.line).collect()
-        };
-        assert_eq!(lines("filesystem./.used", true), [FULL]);
-        assert_eq!(lines("db1/filesystem./.inodes_used", true), [FULL]);
-        assert!(lines("filesystem./.available", true).is_empty());
-        assert_eq!(lines("mine", false).len(), 2);
+fn questions(concern: Concern, week: &[f64], n_leads: usize) -> Vec<Question> {
+    match concern {
+        Concern::Usual => Usual::of(week).map_or_else(Vec::new, |usual| usual.questions(n_leads).to_vec()),
+        Concern::Above(line) => {
+            vec![Question { subject: Subject::Any, comparison: Comparison::Above, line, n_leads, n_sustained: 1 }]
+        }
+        Concern::Nothing => Vec::new(),
     }
 }

@@ -118,7 +118,7 @@ impl Watched {
             since: self.since.unwrap_or(now),
             at: now,
             origin: said.origin,
-            picture: picture_at(page, rule),
+            picture_url: picture_url(page, rule),
             url: page.to_owned(),
             png: None,
         })
@@ -169,7 +169,7 @@ impl Watched {
 }
 
 /// Where the node whose page is at `page` draws what a rule is about.
-fn picture_at(page: &str, rule: &Rule) -> String {
+fn picture_url(page: &str, rule: &Rule) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.append_pair("statement", &rule.when.to_string()).append_pair("within", &span::format(rule.within));
     if let Some(lasting) = rule.lasting {

@@ -74,11 +74,10 @@ impl Seasonal {
 
     /// Medians, and half the widths of the intervals that hold as much as one standard deviation on both sides.
     pub(crate) fn forecast_into(&self, means: &mut [f64], standard_errors: &mut [f64]) {
-        let n = means.len();
-        let [lower, median, upper] = [DEVIATION[0], 0.5, DEVIATION[1]].map(|share| self.outlook.quantiles(n, share));
-        means.copy_from_slice(&median);
-        for ((error, lower), upper) in standard_errors.iter_mut().zip(lower).zip(upper) {
-            *error = 0.5 * (upper - lower);
+        let [below, above] = DEVIATION;
+        let told = self.outlook.at_each(means.len(), [below, 0.5, above]);
+        for ((mean, error), [lower, median, upper]) in means.iter_mut().zip(standard_errors).zip(told) {
+            (*mean, *error) = (median, 0.5 * (upper - lower));
         }
     }
 

@@ -1,8 +1,9 @@
 //! Futures of one series on the way, lead after lead, from shocks that somebody else draws.
 
+use super::Outlook;
+use super::forecast::between;
 use super::paths::{Errors, Paths};
 use super::rung::Persistence;
-use super::{Outlook, between};
 
 pub(super) struct Drawing<'a> {
     outlook: &'a Outlook,

@@ -2,10 +2,11 @@
 
 use crate::optimize::positive_definite::cholesky;
 
+use super::Outlook;
 use super::drawing::Drawing;
+use super::forecast::{Place, between};
 use super::paths::{Paths, Shocks};
 use super::rung::MEMORY;
-use super::{Outlook, Place, between};
 
 /// Errors that have nothing to do with each other, as which a correlation counts until more are seen.
 const N_APART: f64 = 4.0;

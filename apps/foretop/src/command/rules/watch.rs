@@ -135,7 +135,7 @@ impl Watch {
             at,
             origin: answer.origin,
             url: client.url().to_string(),
-            picture: String::new(),
+            picture_url: String::new(),
             png: None,
         };
         if change.is_some() {

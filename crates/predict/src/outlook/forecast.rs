@@ -1,0 +1,154 @@
+//! What an outlook says: quantiles and intervals at each lead, and whole futures.
+
+use statistics::Interval;
+use units::Confidence;
+
+use super::drawing::Drawing;
+use super::paths::Shocks;
+use super::rung::{NORMAL_DEVIATION, Persistence, Rung};
+use super::{Outlook, Paths, dot};
+use crate::intervals::Shares;
+
+/// Errors that the distribution at the next shorter watched lead counts for, and at lead 1 the normal one.
+const N_SHORTER: f64 = 10.0;
+const N_FIRST: f64 = 30.0;
+
+/// Lengths of a lead that have to pass until its errors are known.
+const N_KNOWN: f64 = 2.0;
+
+/// Where a lead lies between watched ones.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// The index of the watched lead at or below it.
+    pub(super) below: usize,
+    /// That of the next one, or the same if there is none.
+    pub(super) above: usize,
+    /// The share of the way to it.
+    pub(super) share: f64,
+}
+
+impl Outlook {
+    /// The value below which the sample `lead` steps ahead stays with this probability; `None` while there is no forecast.
+    ///
+    /// # Panics
+    /// When `lead` is 0, or `probability` is not in (0, 1).
+    #[must_use]
+    pub fn quantile(&self, lead: usize, probability: f64) -> Option<f64> {
+        assert!(lead > 0, "the next sample has lead 1");
+        check(probability);
+        self.is_ready().then(|| {
+            let [value] = self.at(lead, [probability], &self.errors());
+            value
+        })
+    }
+
+    /// The medians and the central intervals of leads 1 to `n_leads`; empty while there is no forecast.
+    #[must_use]
+    pub fn forecast(&self, n_leads: usize, confidence: Confidence) -> Vec<(f64, Interval)> {
+        let tail = 0.5 * (1.0 - confidence.probability());
+        let told = self.at_each(n_leads, [0.5, tail, 1.0 - tail]);
+        told.map(|[median, lower, upper]| (median, Interval { lower, upper })).collect()
+    }
+
+    /// [`Outlook::quantile`] of leads 1 to `n_leads`; empty while there is no forecast.
+    ///
+    /// # Panics
+    /// When `probability` is not in (0, 1).
+    #[must_use]
+    pub fn quantiles(&self, n_leads: usize, probability: f64) -> Vec<f64> {
+        check(probability);
+        self.at_each(n_leads, [probability]).map(|[value]| value).collect()
+    }
+
+    /// The values below which the sample at each lead stays with these probabilities; none while there is no forecast.
+    pub(crate) fn at_each<const N: usize>(
+        &self,
+        n_leads: usize,
+        probabilities: [f64; N],
+    ) -> impl Iterator<Item = [f64; N]> + '_ {
+        let errors = if self.is_ready() { self.errors() } else { Vec::new() };
+        let n_leads = if self.is_ready() { n_leads } else { 0 };
+        (1..=n_leads).map(move |lead| self.at(lead, probabilities, &errors))
+    }
+
+    /// Futures drawn by chance, each from lead 1 to `n_leads`; none while there is no forecast. The same seed draws the same ones.
+    #[must_use]
+    pub fn paths(&self, n_paths: usize, n_leads: usize, seed: u64) -> Paths {
+        if !self.is_ready() {
+            return Paths::new(n_paths, n_leads);
+        }
+        let mut shocks = Shocks::new(n_paths, seed);
+        let mut drawing = Drawing::new(self, n_paths, n_leads);
+        for _ in 0..n_leads {
+            if drawing.go_on(shocks.next()) {
+                drawing.pass(shocks.next());
+            }
+            drawing.push();
+        }
+        drawing.into_paths()
+    }
+
+    /// How errors at a lead go together with those one step before: as on the way between the watched leads around it, or for a
+    /// watched lead on the way to it.
+    pub(super) fn persistence(&self, Place { below, above, share }: Place) -> Persistence {
+        let end = if share > 0.0 { above } else { below };
+        match end.checked_sub(1) {
+            Some(start) => self.rungs[end].persistence(self.rungs[start].lead),
+            None => Persistence { kept: 0.0, passing: 0.0 },
+        }
+    }
+
+    /// What all candidates say together.
+    pub(super) fn combined(&self, lead: usize, Place { below, above, share }: Place) -> f64 {
+        let (near, far) = (&self.rungs[below], &self.rungs[above]);
+        let lasting = all_between(&near.lasting, &far.lasting, share);
+        let plain = all_between(&near.plain, &far.plain, share);
+        let candidates = self.candidates(lead, &self.features(lead), &lasting, &plain);
+        dot(&candidates, &all_between(&near.weights, &far.weights, share))
+    }
+
+    fn at<const N: usize>(&self, lead: usize, probabilities: [f64; N], errors: &[(Shares, f64)]) -> [f64; N] {
+        let place @ Place { below, above, share } = self.place(lead);
+        let central = self.combined(lead, place);
+        probabilities.map(|probability| {
+            let error = |idx: usize| errors[idx].1 * errors[idx].0.quantile(probability);
+            let value = central + between(error(below), error(above), share);
+            value.clamp(self.range.0, self.range.1)
+        })
+    }
+
+    /// The distribution of errors at each watched lead, and its unit.
+    pub(super) fn errors(&self) -> Vec<(Shares, f64)> {
+        let mut shares = Shares::NORMAL;
+        // A first forecast errs as samples differ from their mean; longer ones, until they are known, as a random walk.
+        let (mut expected, mut shorter) = (NORMAL_DEVIATION * self.level.typical(), 1.0);
+        let of_rung = |(idx, rung): (usize, &Rung)| {
+            rung.tails.mix_into(&mut shares, if idx == 0 { N_FIRST } else { N_SHORTER });
+            let lead = rung.lead as f64;
+            expected = between(expected * (lead / shorter).sqrt(), rung.unit(), (rung.n_leads() / N_KNOWN).min(1.0));
+            shorter = lead;
+            (shares, expected)
+        };
+        self.rungs.iter().enumerate().map(of_rung).collect()
+    }
+
+    pub(super) fn place(&self, lead: usize) -> Place {
+        let below = self.rungs.partition_point(|rung| rung.lead <= lead).saturating_sub(1);
+        let above = (below + 1).min(self.rungs.len() - 1);
+        let way = self.rungs[above].lead - self.rungs[below].lead;
+        let share = if way > 0 { (lead - self.rungs[below].lead) as f64 / way as f64 } else { 0.0 };
+        Place { below, above, share }
+    }
+}
+
+fn check(probability: f64) {
+    assert!(probability > 0.0 && probability < 1.0, "{probability} is not the probability of a quantile");
+}
+
+pub(super) fn between(near: f64, far: f64, share: f64) -> f64 {
+    near + share * (far - near)
+}
+
+fn all_between<const N: usize>(near: &[f64; N], far: &[f64; N], share: f64) -> [f64; N] {
+    std::array::from_fn(|idx| between(near[idx], far[idx], share))
+}
