@@ -79,9 +79,7 @@ export function triedText(tried: TriedRule, triedMs = TRY_MS): string {
   const past = pastMs < 0.98 * triedMs ? `the ${about(pastMs)} that the node knows` : `the past ${about(triedMs)}`;
   const ahead = ahead_median_seconds === null ? "" : `, ${about(ahead_median_seconds * 1_000)} ahead at the median`;
   const warned = n_warned === 0 ? "not have warned" : `have warned ${times(n_warned)}, ${rightly(n_warned, n_right)}${ahead}`;
-  const nUnwarned = n_events - n_foreseen;
-  const unwarned = nUnwarned === 0 ? "never unwarned" : `${times(nUnwarned)} unwarned`;
-  const happened = n_events === 0 ? "It did not happen." : `It happened ${times(n_events)}, ${unwarned}.`;
+  const happened = n_events === 0 ? "It did not happen." : `It happened ${times(n_events)}, ${unwarned(n_events, n_foreseen)}.`;
   return `Over ${past} this rule would ${warned}. ${happened}`;
 }
 
@@ -102,6 +100,12 @@ function times(n: number): string {
 function rightly(nWarned: number, nRight: number): string {
   if (nRight === nWarned) return nWarned === 1 ? "rightly" : "each time rightly";
   return nRight === 0 ? "never rightly" : `${nRight} of them rightly`;
+}
+
+function unwarned(nEvents: number, nForeseen: number): string {
+  if (nForeseen === nEvents) return "never unwarned";
+  if (nForeseen === 0) return nEvents === 1 ? "unwarned" : "each time unwarned";
+  return `${times(nEvents - nForeseen)} unwarned`;
 }
 
 /** A length of time as exactly as anybody wants to know it: `41 min`, `7 d`. */

@@ -56,7 +56,8 @@ test("a trial is told in a sentence or two", () => {
   expect(triedText({ ...silent, past_seconds: 1_260 })).toContain("too little history to try this: the node knows 21 min of it");
   expect(triedText({ ...silent, n_warned: 2 })).toContain("would have warned twice, never rightly. It did not happen.");
   expect(triedText(tried({ n_right: 7 }))).toContain("would have warned 7 times, each time rightly, 41 min");
-  expect(triedText({ ...silent, n_events: 3 })).toContain("would not have warned. It happened 3 times, 3 times unwarned.");
+  expect(triedText({ ...silent, n_events: 3 })).toContain("would not have warned. It happened 3 times, each time unwarned.");
+  expect(triedText({ ...silent, n_events: 1 })).toContain("It happened once, unwarned.");
 });
 
 test("a rule that was changed since the last look has no standing", () => {
