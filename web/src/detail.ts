@@ -121,7 +121,7 @@ export class Detail {
     return make(
       "main",
       { class: "detail", "aria-label": info.id },
-      make("div", { class: "top" }, close, make("span", {}, warn, " ", csv)),
+      make("div", { class: "top" }, close, make("span", {}, warn, csv)),
       make(
         "div",
         { class: "title" },
