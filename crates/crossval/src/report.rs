@@ -2,7 +2,6 @@
 
 pub(crate) mod blocks;
 mod charts;
-mod document;
 mod figure;
 mod recommend;
 pub(crate) mod residuals;

@@ -9,12 +9,12 @@ mod residuals;
 use std::collections::BTreeMap;
 
 use super::blocks::Window;
-use super::document::{Block, heading, paragraph, table};
 use super::figure::{code, dash, figure, p_value, percent};
 use super::recommend::Recommendation;
 use super::verdict::{Verdict, over_leads, standings};
 use super::{Costs, ReportSettings, SIGNIFICANCE};
 use crate::results::Results;
+use document::{Block, heading, paragraph, table};
 
 pub(crate) fn all(
     settings: &ReportSettings,

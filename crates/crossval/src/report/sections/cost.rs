@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use super::order;
 use crate::report::charts;
-use crate::report::document::{Block, heading, paragraph, table};
 use crate::report::figure::figure;
 use crate::report::verdict::{Verdict, median, over_leads};
 use crate::results::Results;
+use document::{Block, heading, paragraph, table};
 
 pub(super) fn cost(results: &Results, verdicts: &[Verdict]) -> Vec<Block> {
     let mut blocks = vec![heading(2, "Cost against accuracy")];

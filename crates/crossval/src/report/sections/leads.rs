@@ -2,10 +2,10 @@
 
 use super::order;
 use crate::report::charts::{self, Line};
-use crate::report::document::{Block, heading, paragraph};
 use crate::report::figure::{dash, figure};
 use crate::report::verdict::Verdict;
 use crate::results::Results;
+use document::{Block, heading, paragraph};
 
 pub(super) fn accuracy(results: &Results, verdicts: &[Verdict]) -> Vec<Block> {
     let order = order(results, verdicts);

@@ -4,10 +4,10 @@ use statistics::critical_difference;
 
 use crate::report::SIGNIFICANCE;
 use crate::report::charts;
-use crate::report::document::{Block, heading, paragraph, table};
 use crate::report::figure::p_value;
 use crate::report::verdict::Verdict;
 use crate::results::Results;
+use document::{Block, heading, paragraph, table};
 
 pub(super) fn ranks(results: &Results, verdicts: &[Verdict]) -> Vec<Block> {
     let mut blocks = vec![heading(2, "Mean ranks")];

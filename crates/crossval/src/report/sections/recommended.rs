@@ -1,11 +1,11 @@
 //! The model to use, what it is worth at each lead, and which others might do as well.
 
 use crate::report::SIGNIFICANCE;
-use crate::report::document::{Block, paragraph, table};
 use crate::report::figure::{figure, percent};
 use crate::report::recommend::{Choice, Recommendation};
 use crate::report::verdict::Verdict;
 use crate::results::Results;
+use document::{Block, paragraph, table};
 
 pub(super) fn recommended(
     results: &Results,

@@ -2,11 +2,11 @@
 
 use super::order;
 use crate::report::SIGNIFICANCE;
-use crate::report::document::{Block, heading, paragraph, table};
 use crate::report::figure::{dash, figure, percent};
 use crate::report::residuals::Kept;
 use crate::report::verdict::Verdict;
 use crate::results::Results;
+use document::{Block, heading, paragraph, table};
 
 pub(super) fn residuals(results: &Results, verdicts: &[Verdict]) -> Vec<Block> {
     let row = |family_idx: usize| {

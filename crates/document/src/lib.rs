@@ -1,4 +1,5 @@
 //! A document of headings, paragraphs, tables and pictures, as one HTML file without anything from outside, and as Markdown.
+#![forbid(unsafe_code)]
 
 use std::fmt::Write;
 
@@ -7,28 +8,41 @@ use text::markup;
 
 /// A part of a document.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Block {
+pub enum Block {
     /// Level 1 is the title.
     Heading(u8, String),
     /// Backquotes set what is typed.
     Paragraph(String),
     /// The first column is words, the others figures.
-    Table { header: Vec<String>, rows: Vec<Vec<String>> },
+    Table {
+        /// Names of the columns.
+        header: Vec<String>,
+        /// As many cells each.
+        rows: Vec<Vec<String>>,
+    },
     /// In HTML only: what it shows is in a table too. With words for those who do not see it.
-    Picture { picture: Picture, words: String },
+    Picture {
+        /// What is shown.
+        picture: Picture,
+        /// What it shows, in words.
+        words: String,
+    },
     /// Text as it is.
     Listing(String),
 }
 
-pub(crate) fn paragraph(text: impl Into<String>) -> Block {
+/// A paragraph of this text.
+pub fn paragraph(text: impl Into<String>) -> Block {
     Block::Paragraph(text.into())
 }
 
-pub(crate) fn heading(level: u8, text: impl Into<String>) -> Block {
+/// A heading of this level.
+pub fn heading(level: u8, text: impl Into<String>) -> Block {
     Block::Heading(level, text.into())
 }
 
-pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>) -> Block {
+/// A table with these names above its columns.
+pub fn table(header: &[&str], rows: Vec<Vec<String>>) -> Block {
     Block::Table { header: header.iter().map(|&name| name.to_owned()).collect(), rows }
 }
 
@@ -42,7 +56,9 @@ th:first-child,td:first-child{text-align:left}th{color:var(--shade);font-weight:
 code,pre{font-family:ui-monospace,monospace;font-size:.9em}pre{overflow-x:auto;border:1px solid var(--line);padding:.75rem}\
 figure{margin:1rem 0;overflow-x:auto}svg{max-width:100%;height:auto;background:#fff}";
 
-pub(crate) fn to_html(title: &str, blocks: &[Block]) -> String {
+/// One file, which needs nothing from elsewhere.
+#[must_use]
+pub fn to_html(title: &str, blocks: &[Block]) -> String {
     let mut html = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{}</title>\n\
@@ -83,7 +99,9 @@ fn with_code(text: &str) -> String {
         .collect()
 }
 
-pub(crate) fn to_markdown(blocks: &[Block]) -> String {
+/// As Markdown, without the pictures.
+#[must_use]
+pub fn to_markdown(blocks: &[Block]) -> String {
     let mut markdown = String::new();
     for block in blocks {
         let text = match block {
