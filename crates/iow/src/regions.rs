@@ -3,7 +3,7 @@
 //! On logarithmic axes the speed against the size is taken as straight pieces. Their number is the one with the least Bayesian information
 //! criterion, so that noise does not make an elbow.
 
-use statistics::Line;
+use statistics::{Line, pieces};
 
 /// How speed goes with the size in a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,9 +35,6 @@ pub struct Region {
 const SIZES_MIN: usize = 3;
 const REGIONS_MAX: usize = 6;
 
-/// Parameters of a piece: two of its line, and where it begins.
-const PARAMETERS: f64 = 3.0;
-
 /// Speeds of equal sizes differ by some percent anyway, and no fit is taken to be better than that.
 const NOISE: f64 = 0.02;
 
@@ -46,42 +43,8 @@ const NOISE: f64 = 0.02;
 pub fn regions(speeds: &[(u64, f64)]) -> Vec<Region> {
     let points: Vec<(f64, f64)> =
         speeds.iter().map(|(size, speed)| ((*size as f64).ln(), speed.max(1.0).ln())).collect();
-    let n = points.len();
-    if n < SIZES_MIN {
-        return Vec::new();
-    }
-    // best[k][end]: the least sum of squares of k + 1 pieces over the first `end` points, and where the last piece begins.
-    let mut best = vec![vec![(f64::INFINITY, 0); n + 1]; REGIONS_MAX];
-    for end in SIZES_MIN..=n {
-        best[0][end] = (squares(&points[..end]), 0);
-        for k in 1..REGIONS_MAX {
-            for begin in SIZES_MIN * k..=end.saturating_sub(SIZES_MIN) {
-                let sum = best[k - 1][begin].0 + squares(&points[begin..end]);
-                if sum < best[k][end].0 {
-                    best[k][end] = (sum, begin);
-                }
-            }
-        }
-    }
-    let criterion = |k: &usize| {
-        let variance = best[*k][n].0 / n as f64 + NOISE * NOISE;
-        n as f64 * variance.ln() + PARAMETERS * (*k + 1) as f64 * (n as f64).ln()
-    };
-    let k = (0..REGIONS_MAX).min_by(|a, b| criterion(a).total_cmp(&criterion(b))).unwrap_or(0);
-    let mut found = Vec::new();
-    let mut end = n;
-    for k in (0..=k).rev() {
-        let begin = best[k][end].1;
-        found.push(region(&speeds[begin..end], &points[begin..end]));
-        end = begin;
-    }
-    found.reverse();
-    found
-}
-
-fn squares(points: &[(f64, f64)]) -> f64 {
-    let Some(line) = Line::through(points.iter().copied()) else { return 0.0 };
-    points.iter().map(|(x, y)| (y - line.intercept - line.slope * x).powi(2)).sum()
+    let found = pieces(&points, REGIONS_MAX, SIZES_MIN, NOISE).into_iter();
+    found.map(|piece| region(&speeds[piece.clone()], &points[piece])).collect()
 }
 
 fn region(speeds: &[(u64, f64)], points: &[(f64, f64)]) -> Region {
