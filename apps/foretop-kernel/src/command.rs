@@ -6,6 +6,7 @@ pub mod cost;
 pub mod files;
 pub mod record;
 pub mod status;
+pub mod study;
 pub mod watch;
 
 use std::error::Error;

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use text::help::examples;
 
-use command::{agent, control, cost, files, record, status, watch};
+use command::{agent, control, cost, files, record, status, study, watch};
 
 /// See what this host's kernel is doing, at a stated and bounded cost
 #[derive(Parser)]
@@ -38,6 +38,7 @@ enum Command {
     Merge(files::Merge),
     Split(files::Split),
     Plot(files::Plot),
+    Study(study::Study),
     Agent(agent::Agent),
     Status(status::Status),
     On(control::On),
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
         Command::Merge(command) => command.run(&mut out),
         Command::Split(command) => command.run(&mut out),
         Command::Plot(command) => command.run(&mut out),
+        Command::Study(command) => command.run(&mut out),
         Command::Agent(command) => command.run(&mut out),
         Command::Status(command) => command.run(&mut out),
         Command::On(command) => command.run(&mut out),

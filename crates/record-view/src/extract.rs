@@ -19,6 +19,30 @@ pub fn extract(items: Items<'_>, record: &str, fields: &[String], out: impl Writ
     Ok(n_records)
 }
 
+/// Fields of all records of a type, in this order.
+///
+/// # Errors
+/// Where the type or a field is not there, or the file is damaged.
+pub fn rows(items: Items<'_>, record: &str, fields: &[&str]) -> Result<Vec<Vec<Value>>, Error> {
+    let mut kept = Kept(Vec::new());
+    let fields: Vec<String> = fields.iter().map(|field| (*field).to_owned()).collect();
+    choose(items, record, &fields, &mut kept)?;
+    Ok(kept.0)
+}
+
+struct Kept(Vec<Vec<Value>>);
+
+impl Rows for Kept {
+    fn begin(&mut self, _: &[&Field]) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn row(&mut self, values: &[&Value]) -> Result<(), Error> {
+        self.0.push(values.iter().map(|value| (*value).clone()).collect());
+        Ok(())
+    }
+}
+
 /// Where fields of the records of one type go.
 pub(crate) trait Rows {
     /// What the file says of itself.

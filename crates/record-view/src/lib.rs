@@ -12,7 +12,7 @@ mod structure;
 mod table;
 
 pub use error::Error;
-pub use extract::extract;
+pub use extract::{extract, rows};
 pub use merge::{Merged, merge};
 pub use plot::{Bands, Line, Plot, plot};
 pub use split::{By, PARTS_MAX, Part, Parts, split};

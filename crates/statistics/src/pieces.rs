@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn a_straight_row_is_one_piece() {
-        assert_eq!(found(|x| 0.5 * x), [0..12]);
-        assert_eq!(pieces(&[(0.0, 1.0), (1.0, 2.0)], 3, 3, 0.02), []);
+        assert_eq!(found(|x| 0.5 * x).len(), 1);
+        assert!(pieces(&[(0.0, 1.0), (1.0, 2.0)], 3, 3, 0.02).is_empty());
     }
 }

@@ -1,0 +1,58 @@
+//! `foretop kernel study`: SESAME's measurements made again, on the digits of its report and on this machine.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use kernel_study::{Answer, page};
+use program::{Failure, written};
+use text::help::examples;
+
+/// Make the measurements of SESAME's report again: on its digits, and on this machine
+///
+/// Each question comes with conditions, a table and a verdict, as text and on a page, `study.html`, with pictures. What needs root or programs in the kernel, and cannot have them, is left out and says why.
+#[derive(Args)]
+#[command(after_help = examples(&["foretop kernel study --out kernel-study", "foretop kernel study --out kernel-study --quick"]))]
+pub struct Study {
+    /// A folder for the page and the pictures, which is made where there is none
+    #[arg(long, value_name = "FOLDER")]
+    out: PathBuf,
+
+    /// Rehearse: the same with few and small runs, in half a minute
+    #[arg(long)]
+    quick: bool,
+}
+
+impl Study {
+    pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        fs::create_dir_all(&self.out)
+            .map_err(|error| Failure::work(format!("cannot make `{}`: {error}", self.out.display())))?;
+        let mut answers = Vec::new();
+        for answer in kernel_study::digits().map_err(Failure::of)? {
+            self.tell(answer, &mut answers, out)?;
+        }
+        let page = page("What the kernel is doing: SESAME's measurements made again", &[], &answers);
+        let path = self.write("study.html", page.as_bytes())?;
+        written(writeln!(out, "Page: {}", path.display()))
+    }
+
+    /// Prints an answer and writes its pictures, as it comes.
+    fn tell(&self, answer: Answer, answers: &mut Vec<Answer>, out: &mut dyn Write) -> Result<(), Failure> {
+        written(out.write_all(answer.to_text().as_bytes()))?;
+        for (name, picture) in &answer.pictures {
+            let path = self.write(&format!("{name}.svg"), picture.to_svg().as_bytes())?;
+            written(writeln!(out, "Picture: {}", path.display()))?;
+        }
+        written(writeln!(out).and_then(|()| out.flush()))?;
+        answers.push(answer);
+        Ok(())
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, Failure> {
+        let path = self.out.join(name);
+        fs::write(&path, bytes)
+            .map_err(|error| Failure::work(format!("cannot write `{}`: {error}", path.display())))?;
+        Ok(path)
+    }
+}
