@@ -65,6 +65,11 @@ pub fn page(title: &str, about: &[String], answers: &[Answer]) -> String {
     to_html(title, &blocks)
 }
 
+/// Names of columns.
+pub(crate) fn names(columns: &[&str]) -> Vec<String> {
+    columns.iter().map(|&name| name.to_owned()).collect()
+}
+
 const CHART: Size = Size { width: 760.0, height: 380.0 };
 
 /// Lines with names.

@@ -7,6 +7,7 @@ use record_view::{Error, rows};
 use statistics::Line;
 use text::figure::{percent, span_ns};
 
+use crate::answer::names;
 use crate::{Answer, Exchange, Lines, Message, Part, Span, layers, messages, operation, parts, servers, unlike};
 
 const TABLE_7_2: &str = include_str!("../../../testdata/kernel-study/table-7-2.sddf");
@@ -30,10 +31,6 @@ pub fn digits() -> Result<Vec<Answer>, Error> {
 
 fn read(file: &'static str) -> Result<Items<'static>, Error> {
     Ok(record::read(file.as_bytes())?)
-}
-
-fn names(columns: &[&str]) -> Vec<String> {
-    columns.iter().map(|&name| name.to_owned()).collect()
 }
 
 fn outcome(is_so: bool) -> &'static str {

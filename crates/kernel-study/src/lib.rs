@@ -12,6 +12,7 @@ mod digits;
 mod exchange;
 mod growth;
 mod layers;
+pub mod machine;
 
 pub use answer::{Answer, Lines, page};
 pub use digits::digits;

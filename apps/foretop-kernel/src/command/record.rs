@@ -72,17 +72,24 @@ impl Recorded {
                 "points of a file are shown by `foretop kernel watch --points` alone, and not recorded",
             ));
         }
-        let mut subsystems: BTreeMap<String, SubsystemChange> = BTreeMap::new();
-        for subsystem in kernel::all() {
-            let is_on = wanted.iter().any(|found| found.name == subsystem.name);
-            let points = traced.iter().filter(|(of, _)| of.name == subsystem.name);
-            let points = points.map(|(_, point)| ((*point).to_owned(), PointState::Trace)).collect();
-            subsystems.insert(subsystem.name.into(), SubsystemChange { is_on: Some(is_on), points });
-        }
         let groups = self.measured.groups.clone();
-        engine.change(&Change { is_on: Some(true), subsystems, groups, ..Change::default() }).map_err(failed)?;
+        engine.change(&Change { groups, ..turned_on(&wanted, traced) }).map_err(failed)?;
         Ok(engine)
     }
+}
+
+/// These subsystems on and all others off, and of all points these alone traced.
+pub fn turned_on(wanted: &[&'static Subsystem], traced: &[(&'static Subsystem, &str)]) -> Change {
+    let mut subsystems: BTreeMap<String, SubsystemChange> = BTreeMap::new();
+    for subsystem in kernel::all() {
+        let is_on = wanted.iter().any(|found| found.name == subsystem.name);
+        let counted = subsystem.points.iter().map(|point| (point.name.to_owned(), PointState::Summary));
+        let traced = traced.iter().filter(|(of, _)| of.name == subsystem.name);
+        let traced = traced.map(|(_, point)| ((*point).to_owned(), PointState::Trace));
+        let points = counted.chain(traced).collect();
+        subsystems.insert(subsystem.name.into(), SubsystemChange { is_on: Some(is_on), points });
+    }
+    Change { is_on: Some(true), subsystems, ..Change::default() }
 }
 
 /// Pulls and drains until time is up or somebody interrupts.

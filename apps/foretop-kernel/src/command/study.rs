@@ -1,13 +1,30 @@
 //! `foretop kernel study`: SESAME's measurements made again, on the digits of its report and on this machine.
 
+mod eye;
+mod overhead;
+mod stall;
+
 use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kernel_study::{Answer, page};
-use program::{Failure, written};
+use program::{Failure, Interruption, written};
 use text::help::examples;
+
+/// Where and how things are measured.
+struct Bench<'a> {
+    /// For files that are not kept.
+    scratch: &'a Path,
+    is_quick: bool,
+}
+
+type Question = (&'static str, fn(&Bench) -> Result<Answer, Failure>);
+
+/// In the order in which they are asked, with what each is about where it cannot be answered.
+const QUESTIONS: [Question; 2] =
+    [("What watching costs", overhead::answer), ("A stall that was put in", stall::answer)];
 
 /// Make the measurements of SESAME's report again: on its digits, and on this machine
 ///
@@ -30,6 +47,16 @@ impl Study {
             .map_err(|error| Failure::work(format!("cannot make `{}`: {error}", self.out.display())))?;
         let mut answers = Vec::new();
         for answer in kernel_study::digits().map_err(Failure::of)? {
+            self.tell(answer, &mut answers, out)?;
+        }
+        let is_over = Interruption::watch()?;
+        let scratch = tempfile::Builder::new().prefix("scratch").tempdir_in(&self.out).map_err(Failure::of)?;
+        let bench = Bench { scratch: scratch.path(), is_quick: self.quick };
+        for (title, ask) in QUESTIONS {
+            if is_over.has_come() {
+                return Err(Failure::work("interrupted; the answers so far are above"));
+            }
+            let answer = ask(&bench).unwrap_or_else(|failure| Answer::left_out(title, failure.message));
             self.tell(answer, &mut answers, out)?;
         }
         let page = page("What the kernel is doing: SESAME's measurements made again", &[], &answers);

@@ -1,0 +1,168 @@
+//! What watching costs: the same work with probes and without, in pairs.
+
+use std::fs::File;
+use std::hint::black_box;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::FileExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use clock::thread_cpu;
+use kernel::Subsystem;
+use kernel_study::Answer;
+use kernel_study::machine::{Watched, overhead};
+use program::Failure;
+
+use super::Bench;
+use super::eye::Eye;
+use crate::command::failed;
+
+/// A row of the table.
+struct Case {
+    what: &'static str,
+    on: &'static [&'static str],
+    traced: &'static [(&'static str, &'static str)],
+    interval: Duration,
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+const ALL: &[&str] = &["cpu", "task", "vm", "fs", "ipc", "block", "scheduling"];
+
+const fn case(what: &'static str, on: &'static [&'static str], interval: Duration) -> Case {
+    Case { what, on, traced: &[], interval }
+}
+
+const CASES: &[Case] = &[
+    case("cpu", &["cpu"], SECOND),
+    case("task", &["task"], SECOND),
+    case("vm", &["vm"], SECOND),
+    case("fs", &["fs"], SECOND),
+    case("ipc", &["ipc"], SECOND),
+    case("block", &["block"], SECOND),
+    case("scheduling", &["scheduling"], SECOND),
+    case("all", ALL, Duration::from_millis(10)),
+    case("all", ALL, Duration::from_millis(100)),
+    case("all", ALL, SECOND),
+    Case { what: "all, reads traced", on: ALL, traced: &[("fs", "Read")], interval: SECOND },
+    case("cpu", &["cpu"], Duration::from_secs(10)),
+    case("all", ALL, Duration::from_secs(10)),
+];
+
+const QUICK_INTERVAL: Duration = Duration::from_millis(50);
+const QUICK_CASES: &[Case] = &[
+    case("cpu", &["cpu"], QUICK_INTERVAL),
+    case("fs", &["fs"], QUICK_INTERVAL),
+    Case { what: "fs, reads traced", on: &["fs"], traced: &[("fs", "Read")], interval: QUICK_INTERVAL },
+];
+
+/// Pairs of each case. Four make no interval of 95 % that is worth the name.
+const N_PAIRS: usize = 7;
+const QUICK_PAIRS: usize = 2;
+
+/// Rounds of the work in each run of a case whose pulls are a second apart or less.
+const N_ROUNDS: u32 = 4_000;
+const QUICK_ROUNDS: u32 = 300;
+/// Pulls that a run of any case has, at least; by a length of a round that it does not fall below.
+const N_PULLS: u32 = 1;
+const ROUND_MIN: Duration = Duration::from_micros(400);
+
+pub fn answer(bench: &Bench) -> Result<Answer, Failure> {
+    let (cases, n_pairs) = if bench.is_quick { (QUICK_CASES, QUICK_PAIRS) } else { (CASES, N_PAIRS) };
+    let mut eye = Eye::open()?;
+    let mut work = Work::begin(bench.scratch).map_err(Failure::of)?;
+    let watched = cases.iter().map(|case| pairs(case, n_pairs, bench.is_quick, &mut eye, &mut work));
+    let watched = watched.collect::<Result<Vec<_>, _>>()?;
+    let conditions = format!(
+        "{n_pairs} pairs of runs of the same work in turn, off and on; each round of the work computes, reads a file {N_READS} times, sends itself {N_MESSAGES} messages and \
+         touches {N_PAGES} new pages. Added is processor time of the work (median, and the bootstrap's 95 %); accounts are shares of a core, and the probes' is for the whole host"
+    );
+    Ok(overhead(&watched, conditions))
+}
+
+fn pairs(case: &Case, n_pairs: usize, is_quick: bool, eye: &mut Eye, work: &mut Work) -> Result<Watched, Failure> {
+    let find = |name: &str| kernel::find(name).map_err(failed);
+    let on = case.on.iter().map(|name| find(name)).collect::<Result<Vec<&'static Subsystem>, _>>()?;
+    let traced = case.traced.iter().map(|(of, point)| Ok((find(of)?, *point))).collect::<Result<Vec<_>, Failure>>()?;
+    let for_pulls = (case.interval * N_PULLS).as_nanos().div_ceil(ROUND_MIN.as_nanos()) as u32;
+    let n_rounds = if is_quick { QUICK_ROUNDS } else { N_ROUNDS.max(for_pulls) };
+    let mut pairs = Vec::new();
+    let (mut n_events, mut account, mut agent, mut elapsed_ns) = (0, 0.0, Duration::ZERO, 0);
+    for number in 0..n_pairs {
+        // Which of the two is first alternates.
+        let before = if number % 2 == 0 { Some(run(n_rounds, work)?) } else { None };
+        eye.turn(&on, &traced)?;
+        let seen = eye.watch(case.interval, || run(n_rounds, work))?;
+        n_events += seen.n_events();
+        account += seen.account_cores() / n_pairs as f64;
+        agent += seen.agent;
+        elapsed_ns += seen.elapsed_ns;
+        eye.off();
+        let on_ns = seen.done?;
+        let off_ns = match before {
+            Some(off_ns) => off_ns,
+            None => run(n_rounds, work)?,
+        };
+        pairs.push([off_ns, on_ns]);
+    }
+    let elapsed_s = elapsed_ns as f64 / 1e9;
+    Ok(Watched {
+        what: case.what.into(),
+        interval_s: case.interval.as_secs_f64(),
+        pairs,
+        events_per_sec: n_events as f64 / elapsed_s,
+        account_cores: account,
+        agent_cores: agent.as_secs_f64() / elapsed_s,
+    })
+}
+
+/// Nanoseconds of processor time that rounds of the work take.
+fn run(n_rounds: u32, work: &mut Work) -> Result<f64, Failure> {
+    let before = thread_cpu();
+    (0..n_rounds).try_for_each(|_| work.round()).map_err(Failure::of)?;
+    Ok((thread_cpu() - before).as_nanos() as f64)
+}
+
+const N_READS: usize = 10;
+const N_MESSAGES: usize = 4;
+const N_PAGES: usize = 4;
+/// Some 300 us.
+const N_STEPS: u64 = 200_000;
+const PAGE: usize = 4096;
+/// More than the allocator ever keeps, so that its pages are new each time.
+const MAPPED_BYTES: usize = 33 << 20;
+
+/// Work that passes the probes of most subsystems.
+struct Work {
+    file: File,
+    ends: (UnixStream, UnixStream),
+    sum: u64,
+}
+
+impl Work {
+    fn begin(folder: &Path) -> io::Result<Self> {
+        let path = folder.join("work");
+        std::fs::write(&path, [1; PAGE])?;
+        Ok(Self { file: File::open(path)?, ends: UnixStream::pair()?, sum: 0 })
+    }
+
+    fn round(&mut self) -> io::Result<()> {
+        for step in 0..N_STEPS {
+            self.sum = black_box(self.sum.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(step));
+        }
+        let mut bytes = [0; 64];
+        for _ in 0..N_READS {
+            self.file.read_exact_at(&mut bytes, 0)?;
+        }
+        for _ in 0..N_MESSAGES {
+            self.ends.0.write_all(&bytes)?;
+            self.ends.1.read_exact(&mut bytes)?;
+        }
+        let mut pages = vec![0_u8; MAPPED_BYTES];
+        for page in 0..N_PAGES {
+            pages[page * PAGE] = 1;
+        }
+        black_box(&pages);
+        Ok(())
+    }
+}
