@@ -69,9 +69,12 @@ pub enum LoadError {
         /// The arguments.
         given: Vec<OsString>,
     },
-    /// No hierarchy of control groups with the CPU controller is mounted.
-    #[error("this host has no control groups for the CPU: needs `cgroup` with `cpu`, or `cgroup2`, mounted")]
-    NoControlGroups,
+    /// No hierarchy of control groups with the controller is mounted.
+    #[error("this host has no control groups for `{controller}`: needs `cgroup` with it, or `cgroup2`, mounted")]
+    NoControlGroups {
+        /// `cpu` or `memory`.
+        controller: &'static str,
+    },
     /// A control group cannot be made.
     #[error("cannot make a control group in `{}`: needs root, or a group that is delegated to this user", parent.display())]
     Group {
@@ -87,6 +90,16 @@ pub enum LoadError {
         group: PathBuf,
         /// How many cores its processes were to have together.
         cores: f64,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A control group takes no limit on memory.
+    #[error("cannot limit `{}` to {size_bytes} bytes of memory", group.display())]
+    MemoryLimit {
+        /// The group.
+        group: PathBuf,
+        /// What its processes were to have together.
+        size_bytes: u64,
         /// What the system said.
         source: io::Error,
     },

@@ -3,6 +3,7 @@
 //! Files: `Documentation/scheduler/sched-bwc.rst` for version 1, `Documentation/admin-guide/cgroup-v2.rst` for version 2.
 
 mod hierarchy;
+mod memory;
 
 use std::{
     fs, io,
@@ -12,6 +13,7 @@ use std::{
 };
 
 use hierarchy::{Place, Version};
+pub use memory::MemoryGroup;
 
 use crate::{
     LoadError, Worker,
@@ -44,7 +46,7 @@ pub struct Inside {
 impl ControlGroup {
     /// Makes one in which all processes together may use `cores` cores.
     pub(crate) fn make(cores: f64, worker: &Worker) -> Result<ControlGroup, LoadError> {
-        let place = Place::find()?;
+        let place = Place::find("cpu")?;
         let directory = place.make(&unique_name()).map_err(|(parent, source)| LoadError::Group { parent, source })?;
         let mut group = ControlGroup { directory, home: place.own, keeper: None };
         let limited = limit(&group.directory, place.version, cores);

@@ -99,7 +99,7 @@ mod tests {
             agent_cores: 0.0,
         };
         let (added, ends) = watched.added();
-        assert!((added - 0.03).abs() < 1e-9 && ends.unwrap().contains(0.02));
+        assert!((added - 0.03).abs() < 1e-9 && ends.unwrap().contains(0.025));
         let told = overhead(&[watched], String::new()).to_text();
         assert!(told.contains("in 1 of 1 rows") && told.contains("above the 0.10 %"), "{told}");
     }

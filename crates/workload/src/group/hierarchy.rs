@@ -19,9 +19,11 @@ pub(super) enum Version {
     Two,
 }
 
-/// This process's place in the hierarchy that has the CPU controller.
+/// This process's place in the hierarchy that has a controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
+    /// `cpu` or `memory`.
+    pub controller: &'static str,
     pub version: Version,
     /// The directory where the hierarchy is mounted.
     pub top: PathBuf,
@@ -31,39 +33,41 @@ pub(super) struct Place {
 
 impl Place {
     /// # Errors
-    /// When no hierarchy is mounted that could limit the CPU.
-    pub(super) fn find() -> Result<Place, LoadError> {
-        let own = Process::myself().map_err(|_| LoadError::NoControlGroups)?;
+    /// When no hierarchy is mounted that has this controller.
+    pub(super) fn find(controller: &'static str) -> Result<Place, LoadError> {
+        let none = || LoadError::NoControlGroups { controller };
+        let own = Process::myself().map_err(|_| none())?;
         let (Ok(mounts), Ok(groups)) = (own.mountinfo(), own.cgroups()) else {
-            return Err(LoadError::NoControlGroups);
+            return Err(none());
         };
-        Place::among(&mounts, &groups).ok_or(LoadError::NoControlGroups)
+        Place::among(controller, &mounts, &groups).ok_or_else(none)
     }
 
     /// A controller is in one hierarchy only: in one of version 1, or else in that of version 2.
-    fn among(mounts: &MountInfos, groups: &ProcessCGroups) -> Option<Place> {
-        let is_cpu = |name: &String| name == "cpu";
-        let first = groups.0.iter().find(|group| group.controllers.iter().any(is_cpu));
+    fn among(controller: &'static str, mounts: &MountInfos, groups: &ProcessCGroups) -> Option<Place> {
+        let is_it = |name: &String| name == controller;
+        let first = groups.0.iter().find(|group| group.controllers.iter().any(is_it));
         let (group, version) = match first {
             Some(group) => (group, Version::One),
             None => (groups.0.iter().find(|group| group.hierarchy == 0)?, Version::Two),
         };
-        let has_cpu = |mount: &&MountInfo| match version {
-            Version::One => mount.fs_type == "cgroup" && mount.super_options.contains_key("cpu"),
+        let has_it = |mount: &&MountInfo| match version {
+            Version::One => mount.fs_type == "cgroup" && mount.super_options.contains_key(controller),
             Version::Two => mount.fs_type == "cgroup2",
         };
         // Workers are told paths as text.
         let is_text = |mount: &&MountInfo| mount.mount_point.to_str().is_some();
         // In a container, what is mounted may be its own group in the place of the top.
-        mounts.0.iter().filter(has_cpu).filter(is_text).find_map(|mount| {
+        mounts.0.iter().filter(has_it).filter(is_text).find_map(|mount| {
             let below = Path::new(&group.pathname).strip_prefix(&mount.root).ok()?;
             // A process outside its namespace's top has a path that leads up and away from all that is mounted.
             let is_seen = !below.components().any(|component| component == Component::ParentDir);
-            is_seen.then(|| Place { version, top: mount.mount_point.clone(), own: mount.mount_point.join(below) })
+            let (top, own) = (mount.mount_point.clone(), mount.mount_point.join(below));
+            is_seen.then_some(Place { controller, version, top, own })
         })
     }
 
-    /// Makes a group that the CPU controller is at work in.
+    /// Makes a group that the controller is at work in.
     ///
     /// Below this process's own group if it may have such children, or else beside it, or further up: in version 2 a group
     /// with processes in it has no children with controllers, the top excepted.
@@ -74,7 +78,7 @@ impl Place {
         let mut refused = None;
         for parent in self.own.ancestors().take_while(|directory| directory.starts_with(&self.top)) {
             let directory = parent.join(name);
-            match self.hand_out_cpu(parent).and_then(|()| fs::create_dir(&directory)) {
+            match self.hand_out(parent).and_then(|()| fs::create_dir(&directory)) {
                 Ok(()) => return Ok(directory),
                 Err(error) => _ = refused.get_or_insert((parent.to_owned(), error)),
             }
@@ -82,13 +86,14 @@ impl Place {
         Err(refused.unwrap_or_else(|| (self.own.clone(), io::ErrorKind::NotFound.into())))
     }
 
-    /// Sees to it that children of this group have the CPU controller.
-    fn hand_out_cpu(&self, group: &Path) -> io::Result<()> {
+    /// Sees to it that children of this group have the controller.
+    fn hand_out(&self, group: &Path) -> io::Result<()> {
         let control = group.join("cgroup.subtree_control");
-        if self.version == Version::One || fs::read_to_string(&control)?.split_whitespace().any(|name| name == "cpu") {
+        let is_there = |text: String| text.split_whitespace().any(|name| name == self.controller);
+        if self.version == Version::One || is_there(fs::read_to_string(&control)?) {
             return Ok(());
         }
-        fs::write(control, "+cpu")
+        fs::write(control, format!("+{}", self.controller))
     }
 }
 
@@ -106,7 +111,7 @@ mod tests {
 
     fn place(mounts: &str, groups: &str) -> Option<(Version, PathBuf, PathBuf)> {
         let mounts = MountInfos::from_buf_read(mounts.as_bytes()).unwrap();
-        let place = Place::among(&mounts, &ProcessCGroups::from_read(groups.as_bytes()).unwrap())?;
+        let place = Place::among("cpu", &mounts, &ProcessCGroups::from_read(groups.as_bytes()).unwrap())?;
         Some((place.version, place.top, place.own))
     }
 
@@ -149,7 +154,7 @@ mod tests {
         fs::create_dir_all(&own).unwrap();
         fs::write(top.path().join("cgroup.subtree_control"), "cpu memory\n").unwrap();
         fs::write(top.path().join("user.slice/cgroup.subtree_control"), "memory cpu\n").unwrap();
-        let place = Place { version: Version::Two, top: top.path().to_owned(), own };
+        let place = Place { controller: "cpu", version: Version::Two, top: top.path().to_owned(), own };
         (top, place)
     }
 

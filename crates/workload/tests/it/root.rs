@@ -9,7 +9,7 @@ use std::{
 };
 
 use testkit::{PATIENCE, wait_until};
-use workload::{ControlGroup, Load};
+use workload::{ControlGroup, Load, MemoryGroup};
 
 use crate::host::{start, stat_of_running, ticks, wait_for_ticks, wait_until_gone};
 use crate::scenario::Holder;
@@ -145,4 +145,21 @@ fn a_user_without_the_right_is_told_so() {
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(!output.status.success() && said.contains(error), "{said}");
     }
+}
+
+#[test]
+#[ignore = "needs root; run by make test"]
+fn a_program_in_a_memory_group_is_limited_and_the_group_goes() {
+    let group = MemoryGroup::make(32 << 20).unwrap();
+    let directory = group.directory().to_owned();
+    let said = group.command("cat").arg("/proc/self/cgroup").output().unwrap();
+    let name = directory.file_name().unwrap().to_str().unwrap();
+    assert!(String::from_utf8(said.stdout).unwrap().contains(name));
+    // 64 MiB do not fit, and without swap nothing makes room.
+    let copied = group.command("sh").args(["-c", "x=$(head -c 67108864 /dev/zero | tr '\\0' x); echo ${#x}"]).output();
+    let copied = String::from_utf8(copied.unwrap().stdout).unwrap();
+    let has_swap = std::fs::read_to_string("/proc/swaps").unwrap().lines().count() > 1;
+    assert!(has_swap || !copied.starts_with("67108864"), "{copied}");
+    drop(group);
+    assert!(!directory.exists());
 }
