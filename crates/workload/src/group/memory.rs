@@ -6,10 +6,15 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use super::hierarchy::{Place, Version};
 use super::unique_name;
 use crate::LoadError;
+
+/// Pauses until a group is given up that its last process does not leave: a second in all.
+const N_TRIES: u32 = 50;
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// A control group whose processes together have so much memory; what is beyond goes to swap, where there is some. Removed when dropped,
 /// if no process is in it any more.
@@ -51,7 +56,12 @@ impl MemoryGroup {
 
 impl Drop for MemoryGroup {
     fn drop(&mut self) {
-        // Where a process is still in it, the group stays, to be seen there.
-        let _ = fs::remove_dir(&self.0);
+        // What was killed for want of memory is still on its way out. Where a process stays, the group does, to be seen there.
+        for _ in 0..N_TRIES {
+            if fs::remove_dir(&self.0).is_ok() {
+                return;
+            }
+            clock::sleep(PAUSE);
+        }
     }
 }

@@ -158,7 +158,7 @@ fn a_program_in_a_memory_group_is_limited_and_the_group_goes() {
     // 64 MiB do not fit, and without swap nothing makes room.
     let copied = group.command("sh").args(["-c", "x=$(head -c 67108864 /dev/zero | tr '\\0' x); echo ${#x}"]).output();
     let copied = String::from_utf8(copied.unwrap().stdout).unwrap();
-    let has_swap = std::fs::read_to_string("/proc/swaps").unwrap().lines().count() > 1;
+    let has_swap = fs::read_to_string("/proc/swaps").unwrap().lines().count() > 1;
     assert!(has_swap || !copied.starts_with("67108864"), "{copied}");
     drop(group);
     assert!(!directory.exists());
