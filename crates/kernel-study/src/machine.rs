@@ -1,7 +1,11 @@
 //! What a machine was seen to do, as answers: figures come from whoever measured.
 
+mod memory;
 mod overhead;
 mod stall;
+mod startup;
 
+pub use memory::{Sort, opening, sort_times, swapping};
 pub use overhead::{Watched, overhead};
 pub use stall::{Stall, stall};
+pub use startup::{Startup, startup};

@@ -1,8 +1,11 @@
 //! `foretop kernel study`: SESAME's measurements made again, on the digits of its report and on this machine.
 
 mod eye;
+mod job;
 mod overhead;
+mod sort;
 mod stall;
+mod startup;
 
 use std::fs;
 use std::io::Write;
@@ -20,11 +23,15 @@ struct Bench<'a> {
     is_quick: bool,
 }
 
-type Question = (&'static str, fn(&Bench) -> Result<Answer, Failure>);
+type Question = (&'static str, fn(&Bench) -> Result<Vec<Answer>, Failure>);
 
 /// In the order in which they are asked, with what each is about where it cannot be answered.
-const QUESTIONS: [Question; 2] =
-    [("What watching costs", overhead::answer), ("A stall that was put in", stall::answer)];
+const QUESTIONS: &[Question] = &[
+    ("What watching costs", overhead::answer),
+    ("Messages of MPI_Init against ranks", startup::answer),
+    ("A stall that was put in", stall::answer),
+    ("A sort by size and ranks, short of memory", sort::answer),
+];
 
 /// Make the measurements of SESAME's report again: on its digits, and on this machine
 ///
@@ -39,6 +46,10 @@ pub struct Study {
     /// Rehearse: the same with few and small runs, in half a minute
     #[arg(long)]
     quick: bool,
+
+    /// Ask only those questions whose names have this in them; may be repeated
+    #[arg(long, value_name = "WORDS")]
+    only: Vec<String>,
 }
 
 impl Study {
@@ -46,18 +57,22 @@ impl Study {
         fs::create_dir_all(&self.out)
             .map_err(|error| Failure::work(format!("cannot make `{}`: {error}", self.out.display())))?;
         let mut answers = Vec::new();
-        for answer in kernel_study::digits().map_err(Failure::of)? {
+        let is_asked =
+            |title: &str| self.only.is_empty() || self.only.iter().any(|words| title.contains(words.as_str()));
+        for answer in kernel_study::digits().map_err(Failure::of)?.into_iter().filter(|answer| is_asked(&answer.title))
+        {
             self.tell(answer, &mut answers, out)?;
         }
         let is_over = Interruption::watch()?;
         let scratch = tempfile::Builder::new().prefix("scratch").tempdir_in(&self.out).map_err(Failure::of)?;
         let bench = Bench { scratch: scratch.path(), is_quick: self.quick };
-        for (title, ask) in QUESTIONS {
+        for (title, ask) in QUESTIONS.iter().filter(|(title, _)| is_asked(title)) {
             if is_over.has_come() {
                 return Err(Failure::work("interrupted; the answers so far are above"));
             }
-            let answer = ask(&bench).unwrap_or_else(|failure| Answer::left_out(title, failure.message));
-            self.tell(answer, &mut answers, out)?;
+            for answer in ask(&bench).unwrap_or_else(|failure| vec![Answer::left_out(title, failure.message)]) {
+                self.tell(answer, &mut answers, out)?;
+            }
         }
         let page = page("What the kernel is doing: SESAME's measurements made again", &[], &answers);
         let path = self.write("study.html", page.as_bytes())?;

@@ -67,7 +67,7 @@ const QUICK_ROUNDS: u32 = 300;
 const N_PULLS: u32 = 1;
 const ROUND_MIN: Duration = Duration::from_micros(400);
 
-pub fn answer(bench: &Bench) -> Result<Answer, Failure> {
+pub fn answer(bench: &Bench) -> Result<Vec<Answer>, Failure> {
     let (cases, n_pairs) = if bench.is_quick { (QUICK_CASES, QUICK_PAIRS) } else { (CASES, N_PAIRS) };
     let mut eye = Eye::open()?;
     let mut work = Work::begin(bench.scratch).map_err(Failure::of)?;
@@ -77,7 +77,7 @@ pub fn answer(bench: &Bench) -> Result<Answer, Failure> {
         "{n_pairs} pairs of runs of the same work in turn, off and on; each round of the work computes, reads a file {N_READS} times, sends itself {N_MESSAGES} messages and \
          touches {N_PAGES} new pages. Added is processor time of the work (median, and the bootstrap's 95 %); accounts are shares of a core, and the probes' is for the whole host"
     );
-    Ok(overhead(&watched, conditions))
+    Ok(vec![overhead(&watched, conditions)])
 }
 
 fn pairs(case: &Case, n_pairs: usize, is_quick: bool, eye: &mut Eye, work: &mut Work) -> Result<Watched, Failure> {

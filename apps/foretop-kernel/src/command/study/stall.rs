@@ -20,7 +20,7 @@ const STALLED_ROUND: usize = 31;
 const STALL: Stall = Stall { node: 2, span_ns: 20_000_000 };
 const MESSAGE_BYTES: usize = 64;
 
-pub fn answer(_: &Bench) -> Result<Answer, Failure> {
+pub fn answer(_: &Bench) -> Result<Vec<Answer>, Failure> {
     let ipc = kernel::find("ipc").map_err(failed)?;
     let mut eye = Eye::open()?;
     eye.turn(&[ipc], &[(ipc, "Send"), (ipc, "Receive")])?;
@@ -56,7 +56,7 @@ pub fn answer(_: &Bench) -> Result<Answer, Failure> {
          All sends and receives are traced in the kernel",
         STALL.node
     );
-    Ok(stall(&rounds, STALL, conditions))
+    Ok(vec![stall(&rounds, STALL, conditions)])
 }
 
 /// Runs it. Gives the kernel's numbers of the threads, in the order of the ring.

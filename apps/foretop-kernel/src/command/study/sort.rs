@@ -1,0 +1,122 @@
+//! Sorts of growing size, short of memory.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use kernel_study::Answer;
+use kernel_study::machine::{Sort, opening, sort_times, swapping};
+use program::Failure;
+use units::ByteCount;
+use workload::MemoryGroup;
+
+use super::Bench;
+use super::eye::{Eye, Seen};
+use super::job::{Job, Jobs, Sorted};
+use crate::command::failed;
+
+const RANKS: &[u64] = &[1, 2, 3];
+const QUICK_RANKS: &[u64] = &[1];
+/// Of each rank. What a rank of either library has beside its numbers is some 25 MiB.
+const MEMORY: ByteCount = ByteCount::new(48 << 20);
+/// Of numbers of each rank.
+const MIB: [u64; 13] = [4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52];
+const QUICK_MIB: [u64; 2] = [4, 12];
+/// Of each rank, in the largest sort and beyond.
+const SWAP: ByteCount = ByteCount::new(64 << 20);
+
+pub fn answer(bench: &Bench) -> Result<Vec<Answer>, Failure> {
+    let vm = kernel::find("vm").map_err(failed)?;
+    let jobs = Jobs::new();
+    let mut eye = Eye::open()?;
+    let (libraries, missing) = jobs.libraries(bench.scratch);
+    let library = *libraries.first().ok_or_else(|| Failure::work(missing.join("; ")))?;
+    let (ranks, sizes) = if bench.is_quick { (QUICK_RANKS, &QUICK_MIB[..]) } else { (RANKS, &MIB[..]) };
+    let most = ranks.iter().max().copied().unwrap_or(1);
+    let _swap = Swap::on(bench.scratch.join("swap"), SWAP.bytes() * most)?;
+    eye.turn(&[vm], &[])?;
+    let mut sorts = Vec::new();
+    for &n_ranks in ranks {
+        let group = MemoryGroup::make(MEMORY.bytes() * n_ranks).map_err(Failure::of)?;
+        for mib in sizes {
+            let job = Job { library, is_tcp: false, n_ranks, size: ByteCount::new((mib << 20) * n_ranks) };
+            // What happened until now is not this sort's.
+            eye.turn(&[vm], &[])?;
+            let seen = eye.watch(Duration::from_secs(5), || jobs.run(job, bench.scratch, Some(&group)))?;
+            sorts.push(of(job, seen)?);
+        }
+    }
+    let conditions = format!(
+        "{library}; a control group with {MEMORY} for each rank, and swap in a file; sorts of more than 90 s are given up. Counts are of the sort's processes, in the kernel"
+    );
+    let after = |answer: fn(&[Sort], String) -> Answer| answer(&sorts, conditions.clone());
+    Ok(vec![after(sort_times), after(swapping), after(opening)])
+}
+
+fn of(job: Job, seen: Seen<Result<Option<Sorted>, Failure>>) -> Result<Sort, Failure> {
+    let count = |name: &str| {
+        let points = seen.pulled.iter().flat_map(|pulled| pulled.iter()).flat_map(|one| {
+            let named = one.summary.subsystem.points;
+            one.summary.points.iter().filter(move |point| named[point.point].name == name)
+        });
+        points.filter_map(|point| point.all.count).sum()
+    };
+    let mut sort = Sort {
+        n_ranks: job.n_ranks,
+        size_bytes: job.size.bytes(),
+        took_ns: None,
+        open_ns: 0.0,
+        n_page_ins: count("IntPageIn"),
+        n_page_outs: count("IntPageOut"),
+        n_reactivations: count("IntReactivation"),
+        n_faults: count("PageFaults"),
+    };
+    if let Some(sorted) = seen.done? {
+        let ranks = sorted.ranks(["start_ns", "end_ns", "inopen_ns", "inpsync_ns"])?;
+        sort.took_ns = ranks.iter().map(|[start, end, ..]| end - start).max();
+        sort.open_ns =
+            ranks.iter().map(|[.., open, wait]| (open + wait) as f64).sum::<f64>() / ranks.len().max(1) as f64;
+    }
+    Ok(sort)
+}
+
+/// A file that is swapped to, until this is dropped.
+struct Swap(PathBuf);
+
+impl Swap {
+    fn on(path: PathBuf, size_bytes: u64) -> Result<Self, Failure> {
+        // Pages of a file with holes cannot be swapped to.
+        let cannot = |what: &str, why: &str| Failure::work(format!("cannot {what} `{}`: {why}", path.display()));
+        let file = fs::File::create_new(&path).map_err(|error| cannot("make", &error.to_string()))?;
+        let made = rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, size_bytes);
+        made.map_err(|error| cannot("make room in", &error.to_string()))?;
+        let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        file.set_permissions(private).map_err(|error| cannot("keep private", &error.to_string()))?;
+        for program in ["mkswap", "swapon"] {
+            tool(program, &[path.as_ref()])?;
+        }
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Swap {
+    fn drop(&mut self) {
+        if tool("swapoff", &[&self.0]).is_ok() {
+            // It goes with the scratch folder otherwise.
+            let _ = fs::remove_file(&self.0);
+        }
+    }
+}
+
+/// Runs a program of the system, whose last words say what went wrong.
+pub fn tool(program: &str, arguments: &[&Path]) -> Result<String, Failure> {
+    let mut command = Command::new(program);
+    let done = command.args(arguments).stdin(Stdio::null()).output();
+    let done = done.map_err(|error| Failure::work(format!("cannot run `{program}`: {error}")))?;
+    if done.status.success() {
+        return Ok(String::from_utf8_lossy(&done.stdout).trim().to_owned());
+    }
+    let said = String::from_utf8_lossy(&done.stderr);
+    Err(Failure::work(format!("`{program}`: {}", text::printable(said.trim().lines().last().unwrap_or("it failed")))))
+}

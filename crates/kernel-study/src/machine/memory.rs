@@ -1,0 +1,230 @@
+//! Sorts of growing size that come to the end of their memory: how long they take, what memory does, and what opening a file costs.
+
+use picture::Scale;
+use statistics::Line;
+use text::figure::{format, percent, span_ns};
+
+use crate::answer::names;
+use crate::{Answer, Growth, Lines};
+
+/// A sort that was watched.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sort {
+    /// How many ranks.
+    pub n_ranks: u64,
+    /// All numbers together.
+    pub size_bytes: u64,
+    /// From when all ranks were there until the output was closed; nothing where it was given up.
+    pub took_ns: Option<u64>,
+    /// From opening the input until all ranks had it open, the mean of the ranks.
+    pub open_ns: f64,
+    /// Pages read in, of memory that is no file's.
+    pub n_page_ins: u64,
+    /// Pages written out, likewise.
+    pub n_page_outs: u64,
+    /// Pages that were used again before they left, likewise.
+    pub n_reactivations: u64,
+    /// All faults.
+    pub n_faults: u64,
+}
+
+const MIB: f64 = 1024.0 * 1024.0;
+
+impl Sort {
+    fn mib_per_rank(&self) -> f64 {
+        self.size_bytes as f64 / MIB / self.n_ranks as f64
+    }
+
+    /// What swapping does.
+    fn n_swaps(&self) -> u64 {
+        self.n_page_ins + self.n_page_outs + self.n_reactivations
+    }
+}
+
+/// The numbers of ranks, ascending.
+fn all_ranks(sorts: &[Sort]) -> Vec<u64> {
+    let mut ranks: Vec<u64> = sorts.iter().map(|sort| sort.n_ranks).collect();
+    ranks.sort_unstable();
+    ranks.dedup();
+    ranks
+}
+
+/// A line for each number of ranks, of those sorts for which there is a value.
+fn lines(sorts: &[Sort], point: impl Fn(&Sort) -> Option<(f64, f64)>) -> Vec<(String, Vec<(f64, f64)>)> {
+    let line =
+        |n: u64| (format!("{n} ranks"), sorts.iter().filter(|sort| sort.n_ranks == n).filter_map(&point).collect());
+    all_ranks(sorts).into_iter().map(line).collect()
+}
+
+/// Time by size and ranks (figures 7.2 and 7.3).
+#[must_use]
+pub fn sort_times(sorts: &[Sort], conditions: String) -> Answer {
+    let row = |sort: &Sort| {
+        vec![
+            sort.n_ranks.to_string(),
+            format(sort.size_bytes as f64, "bytes"),
+            std::format!("{:.1}", sort.mib_per_rank()),
+            sort.took_ns.map_or_else(|| "given up".to_owned(), |ns| span_ns(ns as f64)),
+        ]
+    };
+    let jump = |n_ranks: u64| {
+        let own = sorts.iter().filter(|sort| sort.n_ranks == n_ranks);
+        let times: Vec<(f64, f64)> = own.filter_map(|sort| Some((sort.mib_per_rank(), sort.took_ns? as f64))).collect();
+        Some(match Growth::of(&times)?.break_at {
+            Some(found) => std::format!(
+                "with {n_ranks} ranks the time jumps {:.1} times between {:.0} and {:.0} MiB for each",
+                found.jump,
+                found.last_size,
+                found.first_size
+            ),
+            None => std::format!("with {n_ranks} ranks the time does not jump"),
+        })
+    };
+    let n_given_up = sorts.iter().filter(|sort| sort.took_ns.is_none()).count();
+    let mut verdict: Vec<String> = all_ranks(sorts).into_iter().filter_map(jump).collect();
+    verdict.push(match n_given_up {
+        0 => "every sort came to its end".to_owned(),
+        n => std::format!("{n} sorts were given up; the largest one of the report brought its system down"),
+    });
+    let picture = Lines {
+        title: "Time of a sort by size and ranks",
+        caption: "memory is limited for each rank, and what does not fit is swapped",
+        x: ("MiB", Scale::Linear),
+        y: ("s", Scale::Logarithmic),
+        lines: lines(sorts, |sort| Some((sort.size_bytes as f64 / MIB, sort.took_ns? as f64 / 1e9))),
+    };
+    Answer {
+        title: "A sort by size and ranks (figures 7.2 and 7.3)".into(),
+        conditions,
+        columns: names(&["ranks", "size", "MiB for each", "took"]),
+        rows: sorts.iter().map(row).collect(),
+        verdict: verdict.join("; "),
+        pictures: vec![("sort-time".into(), picture.picture())],
+    }
+}
+
+/// What memory does against size, by an exponential and by whether that breaks (figures 7.17 and 7.18, table 7-8).
+#[must_use]
+pub fn swapping(sorts: &[Sort], conditions: String) -> Answer {
+    let row = |sort: &Sort| {
+        vec![
+            sort.n_ranks.to_string(),
+            std::format!("{:.1}", sort.mib_per_rank()),
+            sort.n_faults.to_string(),
+            sort.n_page_ins.to_string(),
+            sort.n_page_outs.to_string(),
+            sort.n_reactivations.to_string(),
+        ]
+    };
+    let of_ranks = |n_ranks: u64| {
+        let own: Vec<&Sort> = sorts.iter().filter(|sort| sort.n_ranks == n_ranks && sort.took_ns.is_some()).collect();
+        let counts: Vec<(f64, f64)> =
+            own.iter().map(|sort| (sort.mib_per_rank(), (sort.n_swaps() + sort.n_faults) as f64)).collect();
+        let growth = Growth::of(&counts)?;
+        let fit = std::format!(
+            "with {n_ranks} ranks an exponential explains {} of the variance of all events (published: more than 99 % with three nodes)",
+            percent(growth.all.r_squared)
+        );
+        Some(match growth.break_at {
+            Some(found) => {
+                let swaps =
+                    |size: f64| own.iter().find(|sort| sort.mib_per_rank() >= size).map_or(0, |sort| sort.n_swaps());
+                std::format!(
+                    "{fit}, and breaks between {:.0} and {:.0} MiB for each rank, where the trend before has {:.1} times less; events of swapping go from {} to {} there",
+                    found.last_size,
+                    found.first_size,
+                    found.jump,
+                    swaps(found.last_size),
+                    swaps(found.first_size)
+                )
+            }
+            None => std::format!("{fit}, and does not break"),
+        })
+    };
+    let picture = Lines {
+        title: "Events of virtual memory by size and ranks",
+        caption: "all faults, and what swapping does",
+        x: ("MiB for each rank", Scale::Linear),
+        y: ("events", Scale::Logarithmic),
+        lines: lines(sorts, |sort| {
+            sort.took_ns.map(|_| (sort.mib_per_rank(), (sort.n_swaps() + sort.n_faults) as f64))
+        }),
+    };
+    let verdicts: Vec<String> = all_ranks(sorts).into_iter().filter_map(of_ranks).collect();
+    Answer {
+        title: "What memory does by size (figures 7.17 and 7.18, table 7-8)".into(),
+        conditions,
+        columns: names(&["ranks", "MiB for each", "faults", "page-ins", "page-outs", "reactivations"]),
+        rows: sorts.iter().map(row).collect(),
+        verdict: if verdicts.is_empty() { "too few sizes to tell".into() } else { verdicts.join("; ") },
+        pictures: vec![("memory".into(), picture.picture())],
+    }
+}
+
+/// Opening a file together, against ranks (table 7-3).
+#[must_use]
+pub fn opening(sorts: &[Sort], conditions: String) -> Answer {
+    let ended = |n_ranks: u64| sorts.iter().filter(move |sort| sort.n_ranks == n_ranks && sort.took_ns.is_some());
+    let of_ranks = |n_ranks: u64| {
+        let times: Vec<f64> = ended(n_ranks).map(|sort| sort.open_ns).collect();
+        Some((n_ranks as f64, statistics::median(&times)?, times.len()))
+    };
+    let found: Vec<(f64, f64, usize)> = all_ranks(sorts).into_iter().filter_map(of_ranks).collect();
+    let row = |(n_ranks, ns, n): &(f64, f64, usize)| {
+        vec![n_ranks.to_string(), n.to_string(), span_ns(*ns), span_ns(ns / n_ranks)]
+    };
+    let line = Line::through(found.iter().map(|(n_ranks, ns, _)| (*n_ranks, *ns)));
+    Answer {
+        title: "Opening a file in parallel (table 7-3)".into(),
+        conditions,
+        columns: names(&["ranks", "sorts", "open and synchronize, median", "for each rank"]),
+        rows: found.iter().map(row).collect(),
+        verdict: line.map_or_else(
+            || "too few ranks to tell".to_owned(),
+            |line| {
+                std::format!(
+                    "{} more for each rank by a straight line (published: 137 ms), r2 {:.2}",
+                    span_ns(line.slope),
+                    line.r_squared
+                )
+            },
+        ),
+        pictures: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_break_where_memory_ends_is_found_in_time_and_events() {
+        let sort = |mib: u64| {
+            let is_over = mib >= 10;
+            Sort {
+                n_ranks: 1,
+                size_bytes: mib << 20,
+                took_ns: (mib < 13).then(|| mib * if is_over { 9_000 } else { 1_000 }),
+                open_ns: 5e6,
+                n_page_ins: if is_over { 20_000 } else { 0 },
+                n_page_outs: if is_over { 19_000 } else { 0 },
+                n_reactivations: 0,
+                n_faults: 256 * mib,
+            }
+        };
+        let sorts: Vec<Sort> = (4..=13).map(sort).collect();
+        let times = sort_times(&sorts, String::new());
+        assert!(
+            times.verdict.contains("between 9 and 10 MiB") && times.verdict.contains("1 sorts were given up"),
+            "{}",
+            times.verdict
+        );
+        let memory = swapping(&sorts, String::new());
+        assert!(
+            memory.verdict.contains("breaks between 9 and 10 MiB") && memory.verdict.contains("from 0 to 39000"),
+            "{}",
+            memory.verdict
+        );
+        assert!(opening(&sorts, String::new()).verdict.starts_with("too few ranks"));
+    }
+}
