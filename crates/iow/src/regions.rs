@@ -18,6 +18,19 @@ pub enum Law {
     Falling,
 }
 
+impl Law {
+    /// It in words.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::PerOperation => "each operation takes about the same time",
+            Self::Rising => "speed rises with the size",
+            Self::Flat => "speed is about the same",
+            Self::Falling => "speed falls",
+        }
+    }
+}
+
 /// Sizes for which one law holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Region {

@@ -8,7 +8,8 @@ use statistics::Line;
 use text::figure::{percent, span_ns};
 
 use crate::answer::names;
-use crate::{Answer, Exchange, Lines, Message, Part, Span, layers, messages, operation, parts, servers, unlike};
+use crate::machine::{Served, served};
+use crate::{Answer, Exchange, Lines, Message, Part, Span, layers, messages, operation, parts};
 
 const TABLE_7_2: &str = include_str!("../../../testdata/kernel-study/table-7-2.sddf");
 const TABLE_7_3: &str = include_str!("../../../testdata/kernel-study/table-7-3.sddf");
@@ -140,46 +141,21 @@ fn done(event: &str, record: &str) -> Result<(Span, Vec<Part>), Error> {
 const PUBLISHED_WRITE_MS: [u64; 4] = [70, 1315, 186, 29];
 
 fn disks_unlike() -> Result<Answer, Error> {
-    let mut rows = Vec::new();
-    let mut is_so = false;
-    let mut verdicts = Vec::new();
-    for (event, record) in [("write", "PFS Write Trace"), ("read", "PFS Read Trace")] {
-        let (span, parts) = done(event, record)?;
-        let seconds = |ns: u64| format!("{:.3}", ns as f64 / 1e9);
-        let shares = layers(span, &parts).unwrap_or_default();
-        let of_servers = servers(span, &parts);
-        let mut row = vec![event.to_owned()];
-        row.extend(
-            [shares.start_ns, shares.busy_ns, shares.between_ns, shares.stop_ns, shares.total_ns()].map(seconds),
-        );
-        row.extend(of_servers.iter().map(|server| format!("{:.2}", server.bytes_per_sec() / MIB)));
-        rows.push(row);
-        if event == "write" {
-            is_so = [shares.start_ns, shares.busy_ns, shares.between_ns, shares.stop_ns]
-                .map(|ns| (ns + 500_000) / 1_000_000)
-                == PUBLISHED_WRITE_MS;
-        }
-        verdicts.push(match unlike(&of_servers) {
-            Some((server, ratio)) => {
-                format!("node {server} is slow in {event}s, {ratio:.2} times slower than the other")
-            }
-            None => format!("the nodes are alike in {event}s"),
-        });
+    let mut all = Vec::new();
+    for (what, record) in [("write", "PFS Write Trace"), ("read", "PFS Read Trace")] {
+        let (span, parts) = done(what, record)?;
+        all.push(Served { what, span, parts });
     }
-    Ok(Answer {
-        title: "A write and a read over two disks (table 7-5)".into(),
-        conditions:
-            "7,332,864 bytes, one compute node of a Paragon; seconds, and MiB/s of each I/O node while it was busy"
-                .into(),
-        columns: names(&["", "start", "I/O", "between", "stop", "all", "node 1", "node 2"]),
-        rows,
-        verdict: format!(
-            "{}: 0.070 + 1.315 + 0.186 + 0.029 s of the write; {}. The report has no such sum for the read",
-            outcome(is_so),
-            verdicts.join("; ")
-        ),
-        pictures: Vec::new(),
-    })
+    let write = layers(all[0].span, &all[0].parts).unwrap_or_default();
+    let ms = [write.start_ns, write.busy_ns, write.between_ns, write.stop_ns].map(|ns| (ns + 500_000) / 1_000_000);
+    let conditions = "7,332,864 bytes, one compute node of a Paragon";
+    let answer = served("A write and a read over two disks (table 7-5)", conditions.into(), &all, ["node 1", "node 2"]);
+    let verdict = format!(
+        "{}: 0.070 + 1.315 + 0.186 + 0.029 s of the write. {}. The report has no such sum for the read",
+        outcome(ms == PUBLISHED_WRITE_MS),
+        answer.verdict
+    );
+    Ok(Answer { verdict, ..answer })
 }
 
 /// Times of the records at both layers, in nanoseconds. A time that is not legible is that of the record before it.
@@ -274,7 +250,7 @@ fn swapping() -> Result<Answer, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Layers;
+    use crate::{Layers, servers, unlike};
 
     #[test]
     fn table_7_2_has_the_report_s_times_and_critical_path() {

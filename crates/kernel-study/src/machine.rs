@@ -1,10 +1,14 @@
 //! What a machine was seen to do, as answers: figures come from whoever measured.
 
+mod devices;
+mod files;
 mod memory;
 mod overhead;
 mod stall;
 mod startup;
 
+pub use devices::{Served, served};
+pub use files::{Sweep, regions};
 pub use memory::{Sort, opening, sort_times, swapping};
 pub use overhead::{Watched, overhead};
 pub use stall::{Stall, stall};

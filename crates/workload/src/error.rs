@@ -93,13 +93,13 @@ pub enum LoadError {
         /// What the system said.
         source: io::Error,
     },
-    /// A control group takes no limit on memory.
-    #[error("cannot limit `{}` to {size_bytes} bytes of memory", group.display())]
-    MemoryLimit {
-        /// The group.
-        group: PathBuf,
-        /// What its processes were to have together.
-        size_bytes: u64,
+    /// A control group takes no limit.
+    #[error("cannot write the limit `{limit}` to `{}`", file.display())]
+    Short {
+        /// The group's file.
+        file: PathBuf,
+        /// What it was to hold.
+        limit: String,
         /// What the system said.
         source: io::Error,
     },

@@ -3,7 +3,7 @@
 //! Files: `Documentation/scheduler/sched-bwc.rst` for version 1, `Documentation/admin-guide/cgroup-v2.rst` for version 2.
 
 mod hierarchy;
-mod memory;
+mod short;
 
 use std::{
     fs, io,
@@ -13,7 +13,7 @@ use std::{
 };
 
 use hierarchy::{Place, Version};
-pub use memory::MemoryGroup;
+pub use short::{Device, ShortGroup};
 
 use crate::{
     LoadError, Worker,

@@ -20,7 +20,7 @@ mod scenario;
 mod work;
 
 pub use error::{LoadError, Step};
-pub use group::{ControlGroup, Inside, MemoryGroup};
+pub use group::{ControlGroup, Device, Inside, ShortGroup};
 pub use made::Load;
 pub use process::Worker;
 pub use scenario::{SCENARIOS, Scenario, find};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
-use iow::{Access, Law, Mode, Plan, Run};
+use iow::{Access, Mode, Plan, Run};
 use program::{Failure, written};
 use record::{Format, Output};
 use record_file::RecordFile;
@@ -216,15 +216,9 @@ fn table(runs: &[Run]) -> Table {
 }
 
 fn regions(speeds: &[(u64, f64)]) -> String {
-    let name = |law| match law {
-        Law::PerOperation => "each operation takes about the same time",
-        Law::Rising => "speed rises with the size",
-        Law::Flat => "speed is about the same",
-        Law::Falling => "speed falls",
-    };
     let size = |bytes| ByteCount::new(bytes).to_string();
     let line = |region: &iow::Region| {
-        format!("{} to {}: {}\n", size(region.from_bytes), size(region.to_bytes), name(region.law))
+        format!("{} to {}: {}\n", size(region.from_bytes), size(region.to_bytes), region.law.words())
     };
     let lines: String = iow::regions(speeds).iter().map(line).collect();
     if lines.is_empty() { lines } else { format!("\n{lines}") }

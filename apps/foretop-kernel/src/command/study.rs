@@ -1,11 +1,15 @@
 //! `foretop kernel study`: SESAME's measurements made again, on the digits of its report and on this machine.
 
+mod devices;
+mod disk;
 mod eye;
 mod job;
 mod overhead;
+mod regions;
 mod sort;
 mod stall;
 mod startup;
+mod tool;
 
 use std::fs;
 use std::io::Write;
@@ -31,6 +35,8 @@ const QUESTIONS: &[Question] = &[
     ("Messages of MPI_Init against ranks", startup::answer),
     ("A stall that was put in", stall::answer),
     ("A sort by size and ranks, short of memory", sort::answer),
+    ("A write and a read over two devices", devices::answer),
+    ("File systems by record size", regions::answer),
 ];
 
 /// Make the measurements of SESAME's report again: on its digits, and on this machine

@@ -9,7 +9,7 @@ use std::{
 };
 
 use testkit::{PATIENCE, wait_until};
-use workload::{ControlGroup, Load, MemoryGroup};
+use workload::{ControlGroup, Load, ShortGroup};
 
 use crate::host::{start, stat_of_running, ticks, wait_for_ticks, wait_until_gone};
 use crate::scenario::Holder;
@@ -150,7 +150,7 @@ fn a_user_without_the_right_is_told_so() {
 #[test]
 #[ignore = "needs root; run by make test"]
 fn a_program_in_a_memory_group_is_limited_and_the_group_goes() {
-    let group = MemoryGroup::make(32 << 20).unwrap();
+    let group = ShortGroup::of_memory(32 << 20).unwrap();
     let directory = group.directory().to_owned();
     let said = group.command("cat").arg("/proc/self/cgroup").output().unwrap();
     let name = directory.file_name().unwrap().to_str().unwrap();

@@ -9,7 +9,9 @@ use std::time::Duration;
 use program::Failure;
 use record::{Items, Value};
 use units::ByteCount;
-use workload::MemoryGroup;
+use workload::ShortGroup;
+
+use super::tool::last_words;
 
 /// MPI libraries that there are programs for.
 pub const LIBRARIES: [&str; 2] = ["openmpi", "mpich"];
@@ -59,7 +61,7 @@ impl Jobs {
     }
 
     /// Runs a sort, in a group that is short of memory where one is given. `None` where it took too long or was killed in the group.
-    pub fn run(&self, job: Job, scratch: &Path, group: Option<&MemoryGroup>) -> Result<Option<Sorted>, Failure> {
+    pub fn run(&self, job: Job, scratch: &Path, group: Option<&ShortGroup>) -> Result<Option<Sorted>, Failure> {
         let folder = tempfile::tempdir_in(scratch).map_err(Failure::of)?;
         let mut command = match group {
             Some(group) => group.command(&self.foretop),
@@ -95,9 +97,7 @@ impl Jobs {
         match group {
             // The kernel kills where even swap makes no room.
             Some(_) => Ok(None),
-            None => {
-                Err(Failure::work(text::printable(said.trim().lines().last().unwrap_or("it failed without a word"))))
-            }
+            None => Err(Failure::work(last_words(&said))),
         }
     }
 }

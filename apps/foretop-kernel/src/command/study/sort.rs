@@ -1,19 +1,19 @@
 //! Sorts of growing size, short of memory.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use kernel_study::Answer;
 use kernel_study::machine::{Sort, opening, sort_times, swapping};
 use program::Failure;
 use units::ByteCount;
-use workload::MemoryGroup;
+use workload::ShortGroup;
 
 use super::Bench;
 use super::eye::{Eye, Seen};
 use super::job::{Job, Jobs, Sorted};
+use super::tool::tool;
 use crate::command::failed;
 
 const RANKS: &[u64] = &[1, 2, 3];
@@ -38,7 +38,7 @@ pub fn answer(bench: &Bench) -> Result<Vec<Answer>, Failure> {
     eye.turn(&[vm], &[])?;
     let mut sorts = Vec::new();
     for &n_ranks in ranks {
-        let group = MemoryGroup::make(MEMORY.bytes() * n_ranks).map_err(Failure::of)?;
+        let group = ShortGroup::of_memory(MEMORY.bytes() * n_ranks).map_err(Failure::of)?;
         for mib in sizes {
             let job = Job { library, is_tcp: false, n_ranks, size: ByteCount::new((mib << 20) * n_ranks) };
             // What happened until now is not this sort's.
@@ -94,7 +94,7 @@ impl Swap {
         let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
         file.set_permissions(private).map_err(|error| cannot("keep private", &error.to_string()))?;
         for program in ["mkswap", "swapon"] {
-            tool(program, &[path.as_ref()])?;
+            tool(program, [path.as_path()])?;
         }
         Ok(Self(path))
     }
@@ -102,21 +102,9 @@ impl Swap {
 
 impl Drop for Swap {
     fn drop(&mut self) {
-        if tool("swapoff", &[&self.0]).is_ok() {
+        if tool("swapoff", [self.0.as_path()]).is_ok() {
             // It goes with the scratch folder otherwise.
             let _ = fs::remove_file(&self.0);
         }
     }
-}
-
-/// Runs a program of the system, whose last words say what went wrong.
-pub fn tool(program: &str, arguments: &[&Path]) -> Result<String, Failure> {
-    let mut command = Command::new(program);
-    let done = command.args(arguments).stdin(Stdio::null()).output();
-    let done = done.map_err(|error| Failure::work(format!("cannot run `{program}`: {error}")))?;
-    if done.status.success() {
-        return Ok(String::from_utf8_lossy(&done.stdout).trim().to_owned());
-    }
-    let said = String::from_utf8_lossy(&done.stderr);
-    Err(Failure::work(format!("`{program}`: {}", text::printable(said.trim().lines().last().unwrap_or("it failed")))))
 }
