@@ -24,8 +24,9 @@ run_tests() {
         echo "SKIPPED programs in the kernel: this kernel has no /sys/kernel/btf/vmlinux"
         return
     fi
-    # One after the other: each counts what is in the kernel.
-    "${as_root[@]}" env "PATH=$PATH" "HOME=$HOME" "CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}" \
+    # One after the other: each counts what is in the kernel. What the part `mpi` of the tests has built serves the rehearsal of the study.
+    local target="${CARGO_TARGET_DIR:-$PWD/target}"
+    "${as_root[@]}" env "PATH=$PATH" "HOME=$HOME" "CARGO_TARGET_DIR=$target" "FORETOP_MPI_PROGRAMS=$target/mpi/openmpi/debug" \
         cargo test --locked "${packages[@]}" --lib --test it -- --ignored --test-threads=1 root::
 }
 

@@ -70,7 +70,7 @@ pub(crate) fn names(columns: &[&str]) -> Vec<String> {
     columns.iter().map(|&name| name.to_owned()).collect()
 }
 
-const CHART: Size = Size { width: 760.0, height: 380.0 };
+pub(crate) const CHART: Size = Size { width: 760.0, height: 380.0 };
 
 /// Lines with names.
 pub struct Lines<'a> {

@@ -4,6 +4,7 @@ mod devices;
 mod files;
 mod memory;
 mod overhead;
+mod phases;
 mod stall;
 mod startup;
 
@@ -11,5 +12,6 @@ pub use devices::{Served, served};
 pub use files::{Sweep, regions};
 pub use memory::{Sort, opening, sort_times, swapping};
 pub use overhead::{Watched, overhead};
+pub use phases::phases;
 pub use stall::{Stall, stall};
 pub use startup::{Startup, startup};

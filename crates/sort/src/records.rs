@@ -19,6 +19,8 @@ pub struct Stamp {
     pub round: u32,
     /// What is read, written or sent in it.
     pub n_bytes: u64,
+    /// Processor time of the rank so far. What a phase adds to it was work, or polling where it waits.
+    pub processor_ns: u64,
 }
 
 /// What a rank did.
@@ -107,6 +109,11 @@ pub fn trace_type() -> RecordType {
         text("kind", "what it drives: memory, files, work, messages; or waiting, which polls and is no work"),
         whole("round", "", "round of trades"),
         whole("n_bytes", "bytes", "read, written or sent in it"),
+        whole(
+            "processor_ns",
+            "ns",
+            "processor time of the rank until then; what a phase that waits adds to it was polling",
+        ),
     ];
     RecordType { name: "sort-trace".into(), attributes: Vec::new(), fields }
 }
@@ -147,6 +154,7 @@ pub fn trace_values(of: &Sorted) -> impl Iterator<Item = Vec<Value>> + '_ {
             Value::Text(stamp.phase.kind().name().into()),
             number(u64::from(stamp.round)),
             number(stamp.n_bytes),
+            number(stamp.processor_ns),
         ]
     })
 }
@@ -182,7 +190,7 @@ mod tests {
 
     #[test]
     fn phases_last_to_the_next_stamp_and_records_suit_their_types() {
-        let stamp = |at_ns, phase| Stamp { at_ns, phase, round: 0, n_bytes: 0 };
+        let stamp = |at_ns, phase| Stamp { at_ns, phase, round: 0, n_bytes: 0, processor_ns: 0 };
         let stamps = [(5, Phase::Start), (6, Phase::Sort), (16, Phase::Ask), (19, Phase::Sort), (20, Phase::End)];
         let sorted = Sorted {
             rank: 1,

@@ -4,7 +4,7 @@ mod file;
 
 use std::path::{Path, PathBuf};
 
-use clock::monotonic_ns;
+use clock::{monotonic_ns, thread_cpu};
 use mpi::point_to_point::{Destination, Source};
 use mpi::topology::{Communicator, SimpleCommunicator};
 use mpi_run::{Ending, Session, broadcast, gather, host_name};
@@ -105,7 +105,8 @@ impl<'a> Rank<'a> {
 
     fn stamp(&mut self, phase: Phase, n_numbers: usize) {
         let n_bytes = n_numbers as u64 * NUMBER_BYTES;
-        self.done.stamps.push(Stamp { at_ns: monotonic_ns(), phase, round: self.round, n_bytes });
+        let processor_ns = thread_cpu().as_nanos() as u64;
+        self.done.stamps.push(Stamp { at_ns: monotonic_ns(), phase, round: self.round, n_bytes, processor_ns });
     }
 
     /// Writes this rank's section of the input, and gives what tells its numbers from others in any order. Collective.

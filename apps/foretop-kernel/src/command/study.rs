@@ -5,6 +5,7 @@ mod disk;
 mod eye;
 mod job;
 mod overhead;
+mod phases;
 mod regions;
 mod sort;
 mod stall;
@@ -22,6 +23,8 @@ use text::help::examples;
 
 /// Where and how things are measured.
 struct Bench<'a> {
+    /// For files that are kept.
+    out: &'a Path,
     /// For files that are not kept.
     scratch: &'a Path,
     is_quick: bool,
@@ -37,6 +40,7 @@ const QUESTIONS: &[Question] = &[
     ("A sort by size and ranks, short of memory", sort::answer),
     ("A write and a read over two devices", devices::answer),
     ("File systems by record size", regions::answer),
+    ("Phases of a sort", phases::answer),
 ];
 
 /// Make the measurements of SESAME's report again: on its digits, and on this machine
@@ -71,7 +75,7 @@ impl Study {
         }
         let is_over = Interruption::watch()?;
         let scratch = tempfile::Builder::new().prefix("scratch").tempdir_in(&self.out).map_err(Failure::of)?;
-        let bench = Bench { scratch: scratch.path(), is_quick: self.quick };
+        let bench = Bench { out: &self.out, scratch: scratch.path(), is_quick: self.quick };
         for (title, ask) in QUESTIONS.iter().filter(|(title, _)| is_asked(title)) {
             if is_over.has_come() {
                 return Err(Failure::work("interrupted; the answers so far are above"));
@@ -80,9 +84,23 @@ impl Study {
                 self.tell(answer, &mut answers, out)?;
             }
         }
-        let page = page("What the kernel is doing: SESAME's measurements made again", &[], &answers);
+        let page = page("What the kernel is doing: SESAME's measurements made again", &[self.about()], &answers);
         let path = self.write("study.html", page.as_bytes())?;
         written(writeln!(out, "Page: {}", path.display()))
+    }
+
+    /// Where and when, and by what.
+    fn about(&self) -> String {
+        let system = rustix::system::uname();
+        format!(
+            "{} {} on {} processors, foretop-kernel {}, {}{}",
+            system.sysname().to_string_lossy(),
+            system.release().to_string_lossy(),
+            std::thread::available_parallelism().map_or(1, usize::from),
+            env!("CARGO_PKG_VERSION"),
+            clock::now(),
+            if self.quick { "; a rehearsal, whose figures say little" } else { "" }
+        )
     }
 
     /// Prints an answer and writes its pictures, as it comes.

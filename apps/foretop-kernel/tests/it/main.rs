@@ -5,6 +5,7 @@ mod files;
 mod iow;
 mod refusals;
 mod root;
+mod study;
 
 use std::process::{Command, Output};
 

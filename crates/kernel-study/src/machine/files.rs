@@ -100,7 +100,7 @@ mod tests {
         let sweep = |is_direct, most| Sweep { place: "ext4".into(), is_direct, speeds: speeds(most) };
         let answer = regions(&[sweep(false, 1e9), sweep(true, 65e6)], String::new());
         assert!(answer.verdict.contains("ext4, direct: elbow at 64.0 KiB"), "{}", answer.verdict);
-        assert!(answer.verdict.contains("15.4 times as fast"), "{}", answer.verdict);
+        assert!(answer.verdict.contains("written 2.0 times as fast"), "{}", answer.verdict);
         assert_eq!(answer.rows.len(), 4);
     }
 }

@@ -1,13 +1,15 @@
 //! What the study sees of its own work: subsystems of this process and its descendants, pulled and drained while something runs.
 
-use std::rc::Rc;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
 use clock::thread_cpu;
-use kernel::{BpfOpener, Engine, Node, Pulled, Subsystem, Traced};
+use kernel::{BpfOpener, Engine, Error, Node, Pulled, Sink, Subsystem, Summary, Traced};
 use program::Failure;
+use record::Format;
 
+use crate::capture::{Capture, Origin};
 use crate::command::failed;
 use crate::command::record::turned_on;
 
@@ -18,7 +20,8 @@ pub struct Eye(Engine);
 pub struct Seen<T> {
     /// What the work gave.
     pub done: T,
-    pub pulled: Vec<Rc<[Pulled]>>,
+    /// Summaries of all pulls, with what the probes took of a core by their prices.
+    pub pulled: Vec<(Summary, f64)>,
     pub traced: Vec<Traced>,
     /// Nanoseconds from begin to end.
     pub elapsed_ns: u64,
@@ -53,41 +56,93 @@ impl Eye {
 
     /// Runs the work on a thread of its own, and pulls meanwhile and at its end.
     pub fn watch<T: Send>(&mut self, interval: Duration, work: impl FnOnce() -> T + Send) -> Result<Seen<T>, Failure> {
-        let engine = &mut self.0;
-        let (mut pulled, mut traced) = (Vec::new(), Vec::new());
+        let mut kept = Kept::default();
         let watch = clock::Stopwatch::start();
         let cpu = thread_cpu();
-        let done = thread::scope(|scope| {
+        let done = self.during(interval, &mut kept, work)?;
+        let agent = thread_cpu().saturating_sub(cpu);
+        Ok(Seen { done, pulled: kept.pulled, traced: kept.traced, elapsed_ns: watch.elapsed_ns(), agent })
+    }
+
+    /// The same into a file of records in this folder.
+    pub fn record<T: Send>(
+        &mut self,
+        folder: &Path,
+        interval: Duration,
+        work: impl FnOnce() -> T + Send,
+    ) -> Result<(T, PathBuf), Failure> {
+        let origin = Origin { nodes: vec!["0=study".to_owned()], title: None };
+        let mut capture = Capture::begin(folder, Format::Own, &self.0, &origin, u64::MAX)?;
+        let done = self.during(interval, &mut capture, work)?;
+        Ok((done, capture.end(&mut self.0)?.0))
+    }
+
+    fn during<T: Send>(
+        &mut self,
+        interval: Duration,
+        sink: &mut dyn Sink,
+        work: impl FnOnce() -> T + Send,
+    ) -> Result<T, Failure> {
+        let engine = &mut self.0;
+        let watch = clock::Stopwatch::start();
+        thread::scope(|scope| {
             let worker = scope.spawn(work);
             let mut due = interval;
             while !worker.is_finished() {
-                if engine.is_tracing() {
-                    engine.drain(|_, event| traced.push(event));
-                }
+                sink.traced(engine).map_err(failed)?;
                 if watch.elapsed() >= due {
-                    pulled.push(engine.pull().map_err(failed)?);
+                    let pulled = engine.pull().map_err(failed)?;
+                    sink.pulled(engine, &pulled).map_err(failed)?;
                     due += interval;
                 }
                 let nap = if engine.is_tracing() { TRACING_NAP } else { NAP };
                 clock::sleep(nap.min(due.saturating_sub(watch.elapsed())));
             }
+            let pulled = engine.pull().map_err(failed)?;
+            sink.pulled(engine, &pulled).map_err(failed)?;
             worker.join().map_err(|_| Failure::work("the measured work broke off"))
-        })?;
-        engine.drain(|_, event| traced.push(event));
-        pulled.push(engine.pull().map_err(failed)?);
-        Ok(Seen { done, pulled, traced, elapsed_ns: watch.elapsed_ns(), agent: thread_cpu().saturating_sub(cpu) })
+        })
+    }
+}
+
+/// Keeps everything.
+#[derive(Default)]
+struct Kept {
+    pulled: Vec<(Summary, f64)>,
+    traced: Vec<Traced>,
+}
+
+impl Sink for Kept {
+    fn pulled(&mut self, engine: &mut Engine, pulled: &[Pulled]) -> Result<(), Error> {
+        self.traced(engine)?;
+        self.pulled.extend(pulled.iter().map(|one| (one.summary.clone(), one.cost.cores())));
+        Ok(())
+    }
+
+    fn traced(&mut self, engine: &mut Engine) -> Result<(), Error> {
+        engine.drain(|_, event| self.traced.push(event));
+        Ok(())
     }
 }
 
 impl<T> Seen<T> {
     /// Events of all points and pulls.
     pub fn n_events(&self) -> u64 {
-        self.pulled.iter().flat_map(|pulled| pulled.iter()).map(|one| one.summary.n_sampled).sum()
+        self.pulled.iter().map(|(summary, _)| summary.n_sampled).sum()
     }
 
     /// What the probes took of a core over the whole time, by their prices.
     pub fn account_cores(&self) -> f64 {
-        let of = |one: &Pulled| one.cost.cores() * one.summary.span_ns() as f64;
-        self.pulled.iter().flat_map(|pulled| pulled.iter()).map(of).sum::<f64>() / self.elapsed_ns.max(1) as f64
+        let of = |(summary, cores): &(Summary, f64)| cores * summary.span_ns() as f64;
+        self.pulled.iter().map(of).sum::<f64>() / self.elapsed_ns.max(1) as f64
+    }
+
+    /// Events of the point of this name, where a single subsystem is on.
+    pub fn count(&self, point: &str) -> u64 {
+        let of = |(summary, _): &(Summary, f64)| {
+            let place = summary.subsystem.points.iter().position(|known| known.name == point)?;
+            summary.points.iter().find(|found| found.point == place)?.all.count
+        };
+        self.pulled.iter().filter_map(of).sum()
     }
 }

@@ -47,17 +47,24 @@ impl Jobs {
         Self { foretop: beside.filter(|path| path.is_file()).unwrap_or_else(|| "foretop".into()) }
     }
 
-    /// The libraries that a sort can be run with, and why others cannot.
-    pub fn libraries(&self, scratch: &Path) -> (Vec<&'static str>, Vec<String>) {
-        let (mut there, mut missing) = (Vec::new(), Vec::new());
-        for library in LIBRARIES {
+    /// The libraries that a sort can be run with, and why others cannot, as they are tried.
+    pub fn libraries<'a>(&'a self, scratch: &'a Path) -> impl Iterator<Item = Result<&'static str, String>> + 'a {
+        LIBRARIES.into_iter().map(move |library| {
             let least = Job { library, is_tcp: false, n_ranks: 1, size: ByteCount::new(4096) };
-            match self.run(least, scratch, None) {
-                Ok(_) => there.push(library),
-                Err(failure) => missing.push(format!("{library}: {}", failure.message)),
+            self.run(least, scratch, None).map(|_| library).map_err(|failure| format!("{library}: {}", failure.message))
+        })
+    }
+
+    /// The first of them.
+    pub fn library(&self, scratch: &Path) -> Result<&'static str, Failure> {
+        let mut missing = Vec::new();
+        for library in self.libraries(scratch) {
+            match library {
+                Ok(library) => return Ok(library),
+                Err(why) => missing.push(why),
             }
         }
-        (there, missing)
+        Err(Failure::work(missing.join("; ")))
     }
 
     /// Runs a sort, in a group that is short of memory where one is given. `None` where it took too long or was killed in the group.

@@ -63,9 +63,8 @@ const QUICK_PAIRS: usize = 2;
 /// Rounds of the work in each run of a case whose pulls are a second apart or less.
 const N_ROUNDS: u32 = 4_000;
 const QUICK_ROUNDS: u32 = 300;
-/// Pulls that a run of any case has, at least; by a length of a round that it does not fall below.
-const N_PULLS: u32 = 1;
-const ROUND_MIN: Duration = Duration::from_micros(400);
+/// No round is shorter, so that each run has a pull before its end.
+const ROUND_MIN: Duration = Duration::from_micros(250);
 
 pub fn answer(bench: &Bench) -> Result<Vec<Answer>, Failure> {
     let (cases, n_pairs) = if bench.is_quick { (QUICK_CASES, QUICK_PAIRS) } else { (CASES, N_PAIRS) };
@@ -75,7 +74,7 @@ pub fn answer(bench: &Bench) -> Result<Vec<Answer>, Failure> {
     let watched = watched.collect::<Result<Vec<_>, _>>()?;
     let conditions = format!(
         "{n_pairs} pairs of runs of the same work in turn, off and on; each round of the work computes, reads a file {N_READS} times, sends itself {N_MESSAGES} messages and \
-         touches {N_PAGES} new pages. Added is processor time of the work (median, and the bootstrap's 95 %); accounts are shares of a core, and the probes' is for the whole host"
+         touches new memory. Added is processor time of the work (median, and the bootstrap's 95 %); accounts are shares of a core, and the probes' is for the whole host"
     );
     Ok(vec![overhead(&watched, conditions)])
 }
@@ -84,7 +83,7 @@ fn pairs(case: &Case, n_pairs: usize, is_quick: bool, eye: &mut Eye, work: &mut 
     let find = |name: &str| kernel::find(name).map_err(failed);
     let on = case.on.iter().map(|name| find(name)).collect::<Result<Vec<&'static Subsystem>, _>>()?;
     let traced = case.traced.iter().map(|(of, point)| Ok((find(of)?, *point))).collect::<Result<Vec<_>, Failure>>()?;
-    let for_pulls = (case.interval * N_PULLS).as_nanos().div_ceil(ROUND_MIN.as_nanos()) as u32;
+    let for_pulls = case.interval.as_nanos().div_ceil(ROUND_MIN.as_nanos()) as u32;
     let n_rounds = if is_quick { QUICK_ROUNDS } else { N_ROUNDS.max(for_pulls) };
     let mut pairs = Vec::new();
     let (mut n_events, mut account, mut agent, mut elapsed_ns) = (0, 0.0, Duration::ZERO, 0);
@@ -123,10 +122,10 @@ fn run(n_rounds: u32, work: &mut Work) -> Result<f64, Failure> {
     Ok((thread_cpu() - before).as_nanos() as f64)
 }
 
-const N_READS: usize = 10;
-const N_MESSAGES: usize = 4;
-const N_PAGES: usize = 4;
-/// Some 300 us.
+const N_READS: usize = 2;
+const N_MESSAGES: usize = 1;
+const N_PAGES: usize = 1;
+/// Each takes as long as a multiplication, and waits for the one before.
 const N_STEPS: u64 = 200_000;
 const PAGE: usize = 4096;
 /// More than the allocator ever keeps, so that its pages are new each time.

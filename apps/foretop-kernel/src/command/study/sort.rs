@@ -19,10 +19,10 @@ use crate::command::failed;
 const RANKS: &[u64] = &[1, 2, 3];
 const QUICK_RANKS: &[u64] = &[1];
 /// Of each rank. What a rank of either library has beside its numbers is some 25 MiB.
-const MEMORY: ByteCount = ByteCount::new(48 << 20);
+pub const MEMORY: ByteCount = ByteCount::new(48 << 20);
 /// Of numbers of each rank.
 const MIB: [u64; 13] = [4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52];
-const QUICK_MIB: [u64; 2] = [4, 12];
+const QUICK_MIB: [u64; 2] = [1, 3];
 /// Of each rank, in the largest sort and beyond.
 const SWAP: ByteCount = ByteCount::new(64 << 20);
 
@@ -30,8 +30,7 @@ pub fn answer(bench: &Bench) -> Result<Vec<Answer>, Failure> {
     let vm = kernel::find("vm").map_err(failed)?;
     let jobs = Jobs::new();
     let mut eye = Eye::open()?;
-    let (libraries, missing) = jobs.libraries(bench.scratch);
-    let library = *libraries.first().ok_or_else(|| Failure::work(missing.join("; ")))?;
+    let library = jobs.library(bench.scratch)?;
     let (ranks, sizes) = if bench.is_quick { (QUICK_RANKS, &QUICK_MIB[..]) } else { (RANKS, &MIB[..]) };
     let most = ranks.iter().max().copied().unwrap_or(1);
     let _swap = Swap::on(bench.scratch.join("swap"), SWAP.bytes() * most)?;
@@ -55,22 +54,15 @@ pub fn answer(bench: &Bench) -> Result<Vec<Answer>, Failure> {
 }
 
 fn of(job: Job, seen: Seen<Result<Option<Sorted>, Failure>>) -> Result<Sort, Failure> {
-    let count = |name: &str| {
-        let points = seen.pulled.iter().flat_map(|pulled| pulled.iter()).flat_map(|one| {
-            let named = one.summary.subsystem.points;
-            one.summary.points.iter().filter(move |point| named[point.point].name == name)
-        });
-        points.filter_map(|point| point.all.count).sum()
-    };
     let mut sort = Sort {
         n_ranks: job.n_ranks,
         size_bytes: job.size.bytes(),
         took_ns: None,
         open_ns: 0.0,
-        n_page_ins: count("IntPageIn"),
-        n_page_outs: count("IntPageOut"),
-        n_reactivations: count("IntReactivation"),
-        n_faults: count("PageFaults"),
+        n_page_ins: seen.count("IntPageIn"),
+        n_page_outs: seen.count("IntPageOut"),
+        n_reactivations: seen.count("IntReactivation"),
+        n_faults: seen.count("PageFaults"),
     };
     if let Some(sorted) = seen.done? {
         let ranks = sorted.ranks(["start_ns", "end_ns", "inopen_ns", "inpsync_ns"])?;
@@ -82,10 +74,10 @@ fn of(job: Job, seen: Seen<Result<Option<Sorted>, Failure>>) -> Result<Sort, Fai
 }
 
 /// A file that is swapped to, until this is dropped.
-struct Swap(PathBuf);
+pub struct Swap(PathBuf);
 
 impl Swap {
-    fn on(path: PathBuf, size_bytes: u64) -> Result<Self, Failure> {
+    pub fn on(path: PathBuf, size_bytes: u64) -> Result<Self, Failure> {
         // Pages of a file with holes cannot be swapped to.
         let cannot = |what: &str, why: &str| Failure::work(format!("cannot {what} `{}`: {why}", path.display()));
         let file = fs::File::create_new(&path).map_err(|error| cannot("make", &error.to_string()))?;

@@ -22,7 +22,9 @@ pub fn answer(bench: &Bench) -> Result<Vec<Answer>, Failure> {
     let ipc = kernel::find("ipc").map_err(failed)?;
     let jobs = Jobs::new();
     let mut eye = Eye::open()?;
-    let (libraries, missing) = jobs.libraries(bench.scratch);
+    let (libraries, missing): (Vec<_>, Vec<_>) = jobs.libraries(bench.scratch).partition(Result::is_ok);
+    let libraries: Vec<&str> = libraries.into_iter().flatten().collect();
+    let missing: Vec<String> = missing.into_iter().filter_map(Result::err).collect();
     if libraries.is_empty() {
         return Err(Failure::work(missing.join("; ")));
     }
