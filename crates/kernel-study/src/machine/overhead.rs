@@ -69,9 +69,10 @@ pub fn overhead(watched: &[Watched], conditions: String) -> Answer {
         )
     });
     let mut verdict = vec![format!(
-        "the account is within the interval of the paired runs in {n_agreeing} of {} rows; it is a matter of events, and hardly of pulls",
+        "the account is within the interval of the paired runs in {n_agreeing} of {} rows",
         watched.len()
     )];
+    verdict.extend(pulling(watched));
     verdict.extend(claim);
     Answer {
         title: "What watching costs (section 4.3 of the report, which has no table)".into(),
@@ -81,6 +82,23 @@ pub fn overhead(watched: &[Watched], conditions: String) -> Answer {
         verdict: verdict.join(". "),
         pictures: Vec::new(),
     }
+}
+
+/// What the agent takes at the shortest and at the longest interval of what was pulled at several.
+fn pulling(watched: &[Watched]) -> Option<String> {
+    let alike = |one: &&Watched| watched.iter().filter(|other| other.what == one.what).count();
+    let what = &watched.iter().max_by_key(alike)?.what;
+    let by_interval = |a: &&Watched, b: &&Watched| a.interval_s.total_cmp(&b.interval_s);
+    let own = || watched.iter().filter(|one| one.what == *what);
+    let (often, seldom) = (own().min_by(by_interval)?, own().max_by(by_interval)?);
+    let told = |one: &Watched| format!("{} of a core at pulls of {} s", percent(one.agent_cores), one.interval_s);
+    (often.interval_s < seldom.interval_s).then(|| {
+        format!(
+            "With {what} on, the agent takes {} and {}; the probes' price is by events, and not by pulls",
+            told(often),
+            told(seldom)
+        )
+    })
 }
 
 #[cfg(test)]
@@ -100,7 +118,12 @@ mod tests {
         };
         let (added, ends) = watched.added();
         assert!((added - 0.03).abs() < 1e-9 && ends.unwrap().contains(0.025));
-        let told = overhead(&[watched], String::new()).to_text();
-        assert!(told.contains("in 1 of 1 rows") && told.contains("above the 0.10 %"), "{told}");
+        let often = Watched { interval_s: 0.1, agent_cores: 0.02, ..watched.clone() };
+        let told = overhead(&[often, watched], String::new()).to_text();
+        assert!(
+            told.contains("takes 2.00 % of a core at pulls of 0.1 s and 0.00 % of a core at pulls of 10 s"),
+            "{told}"
+        );
+        assert!(told.contains("in 2 of 2 rows") && told.contains("above the 0.10 %"), "{told}");
     }
 }

@@ -60,6 +60,8 @@ impl Eye {
         let watch = clock::Stopwatch::start();
         let cpu = thread_cpu();
         let done = self.during(interval, &mut kept, work)?;
+        let pulled = self.0.pull().map_err(failed)?;
+        kept.pulled(&mut self.0, &pulled).map_err(failed)?;
         let agent = thread_cpu().saturating_sub(cpu);
         Ok(Seen { done, pulled: kept.pulled, traced: kept.traced, elapsed_ns: watch.elapsed_ns(), agent })
     }
@@ -98,8 +100,6 @@ impl Eye {
                 let nap = if engine.is_tracing() { TRACING_NAP } else { NAP };
                 clock::sleep(nap.min(due.saturating_sub(watch.elapsed())));
             }
-            let pulled = engine.pull().map_err(failed)?;
-            sink.pulled(engine, &pulled).map_err(failed)?;
             worker.join().map_err(|_| Failure::work("the measured work broke off"))
         })
     }
