@@ -4,7 +4,7 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 export CARGO_TARGET_DIR := $(abspath $(TARGET_DIR))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test fuzz lint soak bench web build all dist mpi kernel python playback-demo screenshots host-load-study mpi-tree-study wan-study study clean
+.PHONY: help run test fuzz lint soak bench web build all dist mpi kernel python playback-demo screenshots host-load-study mpi-tree-study wan-study kernel-study study clean
 
 help: ## Lists the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -66,6 +66,9 @@ mpi-tree-study: build mpi ## Makes the study of trees of collectives, on emulate
 
 wan-study: build mpi ## Makes the study of collectives over sites, on this machine without root (20 minutes; ARGS=--quick, ARGS='--iterations 1000').
 	@"$${FORETOP_BIN:-$${CARGO_TARGET_DIR:-target}/release/foretop}" mpi study wan --out "$${CARGO_TARGET_DIR:-target}/wan-study" $(ARGS)
+
+kernel-study: build mpi kernel ## Makes the study of the kernel, as root (25 minutes; ARGS=--quick, ARGS='--only devices'); without root, what needs none.
+	@"$${FORETOP_BIN:-$${CARGO_TARGET_DIR:-target}/release/foretop}" kernel study --out "$${CARGO_TARGET_DIR:-target}/kernel-study" $(ARGS)
 
 # For one version: what this was called in 0.1.0.
 study:

@@ -28,6 +28,17 @@ struct Bench<'a> {
     /// For files that are not kept.
     scratch: &'a Path,
     is_quick: bool,
+    is_over: Interruption,
+}
+
+impl Bench<'_> {
+    /// Whether nobody has asked for the end.
+    fn go_on(&self) -> Result<(), Failure> {
+        match self.is_over.has_come() {
+            true => Err(Failure::work("interrupted; the answers so far are above")),
+            false => Ok(()),
+        }
+    }
 }
 
 type Question = (&'static str, fn(&Bench) -> Result<Vec<Answer>, Failure>);
@@ -75,12 +86,11 @@ impl Study {
         }
         let is_over = Interruption::watch()?;
         let scratch = tempfile::Builder::new().prefix("scratch").tempdir_in(&self.out).map_err(Failure::of)?;
-        let bench = Bench { out: &self.out, scratch: scratch.path(), is_quick: self.quick };
+        let bench = Bench { out: &self.out, scratch: scratch.path(), is_quick: self.quick, is_over };
         for (title, ask) in QUESTIONS.iter().filter(|(title, _)| is_asked(title)) {
-            if is_over.has_come() {
-                return Err(Failure::work("interrupted; the answers so far are above"));
-            }
-            for answer in ask(&bench).unwrap_or_else(|failure| vec![Answer::left_out(title, failure.message)]) {
+            let asked = ask(&bench);
+            bench.go_on()?;
+            for answer in asked.unwrap_or_else(|failure| vec![Answer::left_out(title, failure.message)]) {
                 self.tell(answer, &mut answers, out)?;
             }
         }

@@ -18,8 +18,8 @@ pub struct Watched {
     pub pairs: Vec<[f64; 2]>,
     /// Events that were counted in each second of the work.
     pub events_per_sec: f64,
-    /// What the probes took of a core, by their prices.
-    pub account_cores: f64,
+    /// What the probes add to the work by their prices, as a share.
+    pub account: f64,
     /// What pulling and receiving took of a core.
     pub agent_cores: f64,
 }
@@ -50,20 +50,20 @@ pub fn overhead(watched: &[Watched], conditions: String) -> Answer {
             format!("{} s", one.interval_s),
             number(one.events_per_sec),
             format!("{}{ends}", percent(added)),
-            percent(one.account_cores),
+            percent(one.account),
             percent(one.agent_cores),
         ]
     };
-    let agrees = |one: &&Watched| one.added().1.is_some_and(|ends| ends.contains(one.account_cores));
+    let agrees = |one: &&Watched| one.added().1.is_some_and(|ends| ends.contains(one.account));
     let n_agreeing = watched.iter().filter(agrees).count();
     let rare: Vec<&Watched> = watched.iter().filter(|one| one.interval_s >= CLAIM_INTERVAL_S).collect();
     let claim = rare.iter().map(|one| {
-        let is_below = one.account_cores + one.agent_cores < CLAIM;
+        let is_below = one.account + one.agent_cores < CLAIM;
         format!(
-            "{} at pulls of {} s take {} by account, {} the {} that SESAME claims",
+            "{} at pulls of {} s: {} by account and for the agent, {} the {} that SESAME claims",
             one.what,
             one.interval_s,
-            percent(one.account_cores + one.agent_cores),
+            percent(one.account + one.agent_cores),
             if is_below { "below" } else { "above" },
             percent(CLAIM)
         )
@@ -77,7 +77,7 @@ pub fn overhead(watched: &[Watched], conditions: String) -> Answer {
     Answer {
         title: "What watching costs (section 4.3 of the report, which has no table)".into(),
         conditions,
-        columns: names(&["on", "pulled every", "events a second", "added to the work", "probes, by account", "agent"]),
+        columns: names(&["on", "pulled every", "events a second", "added to the work", "by account", "agent"]),
         rows: watched.iter().map(row).collect(),
         verdict: verdict.join(". "),
         pictures: Vec::new(),
@@ -113,7 +113,7 @@ mod tests {
             interval_s: 10.0,
             pairs,
             events_per_sec: 1e4,
-            account_cores: 0.025,
+            account: 0.025,
             agent_cores: 0.0,
         };
         let (added, ends) = watched.added();

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use clock::thread_cpu;
-use kernel::{BpfOpener, Engine, Error, Node, Pulled, Sink, Subsystem, Summary, Traced};
+use kernel::{BpfOpener, Engine, Error, Node, Pulled, Sink, Subsystem, SubsystemCost, Summary, Traced};
 use program::Failure;
 use record::Format;
 
@@ -20,8 +20,8 @@ pub struct Eye(Engine);
 pub struct Seen<T> {
     /// What the work gave.
     pub done: T,
-    /// Summaries of all pulls, with what the probes took of a core by their prices.
-    pub pulled: Vec<(Summary, f64)>,
+    /// Summaries of all pulls, with what the probes took by their prices.
+    pub pulled: Vec<(Summary, SubsystemCost)>,
     pub traced: Vec<Traced>,
     /// Nanoseconds from begin to end.
     pub elapsed_ns: u64,
@@ -108,14 +108,14 @@ impl Eye {
 /// Keeps everything.
 #[derive(Default)]
 struct Kept {
-    pulled: Vec<(Summary, f64)>,
+    pulled: Vec<(Summary, SubsystemCost)>,
     traced: Vec<Traced>,
 }
 
 impl Sink for Kept {
     fn pulled(&mut self, engine: &mut Engine, pulled: &[Pulled]) -> Result<(), Error> {
         self.traced(engine)?;
-        self.pulled.extend(pulled.iter().map(|one| (one.summary.clone(), one.cost.cores())));
+        self.pulled.extend(pulled.iter().map(|one| (one.summary.clone(), one.cost)));
         Ok(())
     }
 
@@ -131,15 +131,9 @@ impl<T> Seen<T> {
         self.pulled.iter().map(|(summary, _)| summary.n_sampled).sum()
     }
 
-    /// What the probes took of a core over the whole time, by their prices.
-    pub fn account_cores(&self) -> f64 {
-        let of = |(summary, cores): &(Summary, f64)| cores * summary.span_ns() as f64;
-        self.pulled.iter().map(of).sum::<f64>() / self.elapsed_ns.max(1) as f64
-    }
-
     /// Events of the point of this name, where a single subsystem is on.
     pub fn count(&self, point: &str) -> u64 {
-        let of = |(summary, _): &(Summary, f64)| {
+        let of = |(summary, _): &(Summary, SubsystemCost)| {
             let place = summary.subsystem.points.iter().position(|known| known.name == point)?;
             summary.points.iter().find(|found| found.point == place)?.all.count
         };

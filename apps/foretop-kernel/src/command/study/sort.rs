@@ -40,6 +40,7 @@ pub fn answer(bench: &Bench) -> Result<Vec<Answer>, Failure> {
         let group = ShortGroup::of_memory(MEMORY.bytes() * n_ranks).map_err(Failure::of)?;
         for mib in sizes {
             let job = Job { library, is_tcp: false, n_ranks, size: ByteCount::new((mib << 20) * n_ranks) };
+            bench.go_on()?;
             // What happened until now is not this sort's.
             eye.turn(&[vm], &[])?;
             let seen = eye.watch(Duration::from_secs(5), || jobs.run(job, bench.scratch, Some(&group)))?;

@@ -32,6 +32,7 @@ pub fn answer(bench: &Bench) -> Result<Vec<Answer>, Failure> {
     let mut starts = Vec::new();
     for (library, is_tcp) in libraries.into_iter().flat_map(|library| [(library, false), (library, true)]) {
         for &n_ranks in if bench.is_quick { QUICK_RANKS } else { RANKS } {
+            bench.go_on()?;
             let job = Job { library, is_tcp, n_ranks, size: SIZE };
             let began_ns = clock::monotonic_ns();
             let seen = eye.watch(Duration::from_secs(10), || jobs.run(job, bench.scratch, None))?;
