@@ -10,8 +10,8 @@ mod startup;
 
 pub use devices::{Served, served};
 pub use files::{Sweep, regions};
-pub use memory::{Sort, opening, sort_times, swapping};
+pub use memory::{Lost, Sort, sort_times, swapping};
 pub use overhead::{Watched, overhead};
 pub use phases::phases;
 pub use stall::{Stall, stall};
-pub use startup::{Startup, startup};
+pub use startup::{Startup, opening, startup};

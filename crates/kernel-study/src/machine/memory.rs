@@ -1,7 +1,6 @@
 //! Sorts of growing size that come to the end of their memory: how long they take, what memory does, and what opening a file costs.
 
 use picture::Scale;
-use statistics::Line;
 use text::figure::{format, percent, span_ns};
 
 use crate::answer::names;
@@ -14,10 +13,8 @@ pub struct Sort {
     pub n_ranks: u64,
     /// All numbers together.
     pub size_bytes: u64,
-    /// From when all ranks were there until the output was closed; nothing where it was given up.
-    pub took_ns: Option<u64>,
-    /// From opening the input until all ranks had it open, the mean of the ranks.
-    pub open_ns: f64,
+    /// From when all ranks were there until the output was closed, or why it did not come so far.
+    pub took_ns: Result<u64, Lost>,
     /// Pages read in, of memory that is no file's.
     pub n_page_ins: u64,
     /// Pages written out, likewise.
@@ -26,6 +23,15 @@ pub struct Sort {
     pub n_reactivations: u64,
     /// All faults.
     pub n_faults: u64,
+}
+
+/// Why a sort did not come to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// It took too long, and was given up.
+    GivenUp,
+    /// The kernel killed a rank for want of memory, whatever room there was in swap.
+    Killed,
 }
 
 const MIB: f64 = 1024.0 * 1024.0;
@@ -64,12 +70,17 @@ pub fn sort_times(sorts: &[Sort], conditions: String) -> Answer {
             sort.n_ranks.to_string(),
             format(sort.size_bytes as f64, "bytes"),
             std::format!("{:.1}", sort.mib_per_rank()),
-            sort.took_ns.map_or_else(|| "given up".to_owned(), |ns| span_ns(ns as f64)),
+            match sort.took_ns {
+                Ok(ns) => span_ns(ns as f64),
+                Err(Lost::GivenUp) => "given up".to_owned(),
+                Err(Lost::Killed) => "killed".to_owned(),
+            },
         ]
     };
     let jump = |n_ranks: u64| {
         let own = sorts.iter().filter(|sort| sort.n_ranks == n_ranks);
-        let times: Vec<(f64, f64)> = own.filter_map(|sort| Some((sort.mib_per_rank(), sort.took_ns? as f64))).collect();
+        let times: Vec<(f64, f64)> =
+            own.filter_map(|sort| Some((sort.mib_per_rank(), sort.took_ns.ok()? as f64))).collect();
         Some(match Growth::of(&times)?.break_at {
             Some(found) => std::format!(
                 "with {n_ranks} ranks the time jumps {:.1} times between {:.0} and {:.0} MiB for each",
@@ -80,18 +91,20 @@ pub fn sort_times(sorts: &[Sort], conditions: String) -> Answer {
             None => std::format!("with {n_ranks} ranks the time does not jump"),
         })
     };
-    let n_given_up = sorts.iter().filter(|sort| sort.took_ns.is_none()).count();
+    let n_lost = |why| sorts.iter().filter(|sort| sort.took_ns == Err(why)).count();
     let mut verdict: Vec<String> = all_ranks(sorts).into_iter().filter_map(jump).collect();
-    verdict.push(match n_given_up {
-        0 => "every sort came to its end".to_owned(),
-        n => std::format!("{n} sorts were given up; the largest one of the report brought its system down"),
+    verdict.push(match (n_lost(Lost::GivenUp), n_lost(Lost::Killed)) {
+        (0, 0) => "every sort came to its end".to_owned(),
+        (0, n) => std::format!("in {n} sorts the kernel killed a rank for want of memory, where the largest one of the report brought its system down"),
+        (n, 0) => std::format!("{n} sorts were given up"),
+        (given_up, killed) => std::format!("{given_up} sorts were given up, and in {killed} the kernel killed a rank for want of memory"),
     });
     let picture = Lines {
         title: "Time of a sort by size and ranks",
         caption: "memory is limited for each rank, and what does not fit is swapped",
         x: ("MiB", Scale::Linear),
         y: ("s", Scale::Logarithmic),
-        lines: lines(sorts, |sort| Some((sort.size_bytes as f64 / MIB, sort.took_ns? as f64 / 1e9))),
+        lines: lines(sorts, |sort| Some((sort.size_bytes as f64 / MIB, sort.took_ns.ok()? as f64 / 1e9))),
     };
     Answer {
         title: "A sort by size and ranks (figures 7.2 and 7.3)".into(),
@@ -117,7 +130,7 @@ pub fn swapping(sorts: &[Sort], conditions: String) -> Answer {
         ]
     };
     let of_ranks = |n_ranks: u64| {
-        let own: Vec<&Sort> = sorts.iter().filter(|sort| sort.n_ranks == n_ranks && sort.took_ns.is_some()).collect();
+        let own: Vec<&Sort> = sorts.iter().filter(|sort| sort.n_ranks == n_ranks && sort.took_ns.is_ok()).collect();
         let counts: Vec<(f64, f64)> =
             own.iter().map(|sort| (sort.mib_per_rank(), (sort.n_swaps() + sort.n_faults) as f64)).collect();
         let growth = Growth::of(&counts)?;
@@ -147,7 +160,7 @@ pub fn swapping(sorts: &[Sort], conditions: String) -> Answer {
         x: ("MiB for each rank", Scale::Linear),
         y: ("events", Scale::Logarithmic),
         lines: lines(sorts, |sort| {
-            sort.took_ns.map(|_| (sort.mib_per_rank(), (sort.n_swaps() + sort.n_faults) as f64))
+            sort.took_ns.is_ok().then(|| (sort.mib_per_rank(), (sort.n_swaps() + sort.n_faults) as f64))
         }),
     };
     let verdicts: Vec<String> = all_ranks(sorts).into_iter().filter_map(of_ranks).collect();
@@ -158,38 +171,6 @@ pub fn swapping(sorts: &[Sort], conditions: String) -> Answer {
         rows: sorts.iter().map(row).collect(),
         verdict: if verdicts.is_empty() { "too few sizes to tell".into() } else { verdicts.join("; ") },
         pictures: vec![("memory".into(), picture.picture())],
-    }
-}
-
-/// Opening a file together, against ranks (table 7-3).
-#[must_use]
-pub fn opening(sorts: &[Sort], conditions: String) -> Answer {
-    let ended = |n_ranks: u64| sorts.iter().filter(move |sort| sort.n_ranks == n_ranks && sort.took_ns.is_some());
-    let of_ranks = |n_ranks: u64| {
-        let times: Vec<f64> = ended(n_ranks).map(|sort| sort.open_ns).collect();
-        Some((n_ranks as f64, statistics::median(&times)?, times.len()))
-    };
-    let found: Vec<(f64, f64, usize)> = all_ranks(sorts).into_iter().filter_map(of_ranks).collect();
-    let row = |(n_ranks, ns, n): &(f64, f64, usize)| {
-        vec![n_ranks.to_string(), n.to_string(), span_ns(*ns), span_ns(ns / n_ranks)]
-    };
-    let line = Line::through(found.iter().map(|(n_ranks, ns, _)| (*n_ranks, *ns)));
-    Answer {
-        title: "Opening a file in parallel (table 7-3)".into(),
-        conditions,
-        columns: names(&["ranks", "sorts", "open and synchronize, median", "for each rank"]),
-        rows: found.iter().map(row).collect(),
-        verdict: line.map_or_else(
-            || "too few ranks to tell".to_owned(),
-            |line| {
-                std::format!(
-                    "{} more for each rank by a straight line (published: 137 ms), r2 {:.2}",
-                    span_ns(line.slope),
-                    line.r_squared
-                )
-            },
-        ),
-        pictures: Vec::new(),
     }
 }
 
@@ -204,8 +185,7 @@ mod tests {
             Sort {
                 n_ranks: 1,
                 size_bytes: mib << 20,
-                took_ns: (mib < 13).then(|| mib * if is_over { 9_000 } else { 1_000 }),
-                open_ns: 5e6,
+                took_ns: if mib < 13 { Ok(mib * if is_over { 9_000 } else { 1_000 }) } else { Err(Lost::Killed) },
                 n_page_ins: if is_over { 20_000 } else { 0 },
                 n_page_outs: if is_over { 19_000 } else { 0 },
                 n_reactivations: 0,
@@ -215,7 +195,7 @@ mod tests {
         let sorts: Vec<Sort> = (4..=13).map(sort).collect();
         let times = sort_times(&sorts, String::new());
         assert!(
-            times.verdict.contains("between 9 and 10 MiB") && times.verdict.contains("1 sorts were given up"),
+            times.verdict.contains("between 9 and 10 MiB") && times.verdict.contains("in 1 sorts the kernel killed"),
             "{}",
             times.verdict
         );
@@ -225,6 +205,5 @@ mod tests {
             "{}",
             memory.verdict
         );
-        assert!(opening(&sorts, String::new()).verdict.starts_with("too few ranks"));
     }
 }

@@ -103,6 +103,7 @@ pub fn phases<'a>(
             "phases of rank 0",
             "all together",
             "of the sort",
+            "on a processor",
             "busy cores of the host",
             "faults under way",
         ]),
@@ -178,6 +179,7 @@ mod tests {
         assert!(answer.verdict.contains("for 80.0 % of that: it polls"), "{}", answer.verdict);
         assert!(told(1).verdict.ends_with("it sleeps"));
         assert_eq!(answer.rows.iter().map(|row| row[0].as_str()).collect::<Vec<_>>(), [WAITING[0], "work"]);
+        assert_eq!(answer.rows[0].len(), answer.columns.len());
         assert_eq!(answer.rows[0][2..], ["50.0 %", "80.0 %", "1.50", "0.30"]);
     }
 }

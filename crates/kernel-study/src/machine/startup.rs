@@ -1,7 +1,7 @@
 //! Messages until a program under MPI is up, against its ranks.
 
 use picture::Scale;
-use statistics::Line;
+use statistics::{Line, median};
 use text::figure::{number, span_ns};
 
 use crate::answer::names;
@@ -20,6 +20,8 @@ pub struct Startup {
     pub n_bytes: u64,
     /// From the start of the launcher until all ranks were there.
     pub took_ns: u64,
+    /// From opening a file until all ranks had it open, the mean of the ranks, in one run after the other.
+    pub opens_ns: Vec<f64>,
 }
 
 /// Exponents of N(N-1) and of N are told apart here.
@@ -84,6 +86,47 @@ pub fn startup(starts: &[Startup], conditions: String) -> Answer {
     }
 }
 
+/// Opening a file together, against ranks (table 7-3).
+#[must_use]
+pub fn opening(starts: &[Startup], conditions: String) -> Answer {
+    let found: Vec<(&str, f64, f64)> = starts
+        .iter()
+        .filter_map(|start| Some((start.library.as_str(), start.n_ranks as f64, median(&start.opens_ns)?)))
+        .collect();
+    let row = |(library, n_ranks, ns): &(&str, f64, f64)| {
+        vec![(*library).to_owned(), n_ranks.to_string(), span_ns(*ns), span_ns(ns / n_ranks)]
+    };
+    let mut libraries: Vec<&str> = found.iter().map(|(library, ..)| *library).collect();
+    libraries.dedup();
+    let points = |library: &str| -> Vec<(f64, f64)> {
+        found.iter().filter(|one| one.0 == library).map(|(_, n_ranks, ns)| (*n_ranks, ns / 1e6)).collect()
+    };
+    let verdict = libraries.iter().filter_map(|library| {
+        let line = Line::through(points(library).into_iter())?;
+        Some(format!("{library}: {:.2} ms for each rank by a straight line, r2 {:.2}", line.slope, line.r_squared))
+    });
+    let verdict: Vec<String> = verdict.collect();
+    let picture = Lines {
+        title: "Opening a file in parallel",
+        caption: "and waiting until all ranks have it open",
+        x: ("ranks", Scale::Whole),
+        y: ("ms", Scale::Logarithmic),
+        lines: libraries.iter().map(|library| ((*library).to_owned(), points(library))).collect(),
+    };
+    Answer {
+        title: "Opening a file in parallel, here (table 7-3)".into(),
+        conditions,
+        columns: names(&["library", "ranks", "open and synchronize, median", "for each rank"]),
+        rows: found.iter().map(row).collect(),
+        verdict: if verdict.is_empty() {
+            "too few ranks to tell".into()
+        } else {
+            verdict.join("; ") + " (published: 137 ms)"
+        },
+        pictures: vec![("open".into(), picture.picture())],
+    }
+}
+
 /// The power of the ranks that messages grow by from two ranks on, by least squares of logarithms.
 fn exponent(points: &[(f64, f64)]) -> Option<f64> {
     let from_two = points.iter().filter(|(n_ranks, n)| *n_ranks >= 2.0 && *n > 0.0);
@@ -102,6 +145,7 @@ mod tests {
             n_messages,
             n_bytes: 0,
             took_ns: 0,
+            opens_ns: vec![2e6 * n_ranks as f64 + 1e6, 0.0, 1e9],
         };
         let starts: Vec<_> = [2, 4, 8]
             .map(|n| start("a", n, n * (n - 1)))

@@ -72,6 +72,16 @@ impl ShortGroup {
         &self.0
     }
 
+    /// How many processes the kernel has killed in it for want of memory.
+    #[must_use]
+    pub fn n_killed(&self) -> u64 {
+        // Of the two versions of control groups, each has one of the files.
+        let texts = ["memory.oom_control", "memory.events"].map(|file| fs::read_to_string(self.0.join(file)));
+        let texts: String = texts.into_iter().flatten().collect();
+        let counts = texts.lines().filter_map(|line| line.strip_prefix("oom_kill ")?.trim().parse::<u64>().ok());
+        counts.sum()
+    }
+
     /// Starts this program in the group: a shell enters it and becomes the program.
     #[must_use]
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {

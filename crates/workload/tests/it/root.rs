@@ -159,7 +159,7 @@ fn a_program_in_a_memory_group_is_limited_and_the_group_goes() {
     let copied = group.command("sh").args(["-c", "x=$(head -c 67108864 /dev/zero | tr '\\0' x); echo ${#x}"]).output();
     let copied = String::from_utf8(copied.unwrap().stdout).unwrap();
     let has_swap = fs::read_to_string("/proc/swaps").unwrap().lines().count() > 1;
-    assert!(has_swap || !copied.starts_with("67108864"), "{copied}");
+    assert!(has_swap || (!copied.starts_with("67108864") && group.n_killed() > 0), "{copied}");
     drop(group);
     assert!(!directory.exists());
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use kernel_study::machine::Lost;
 use program::Failure;
 use record::{Items, Value};
 use units::ByteCount;
@@ -67,8 +68,8 @@ impl Jobs {
         Err(Failure::work(missing.join("; ")))
     }
 
-    /// Runs a sort, in a group that is short of memory where one is given. `None` where it took too long or was killed in the group.
-    pub fn run(&self, job: Job, scratch: &Path, group: Option<&ShortGroup>) -> Result<Option<Sorted>, Failure> {
+    /// Runs a sort, in a group that is short of memory where one is given.
+    pub fn run(&self, job: Job, scratch: &Path, group: Option<&ShortGroup>) -> Result<Result<Sorted, Lost>, Failure> {
         let folder = tempfile::tempdir_in(scratch).map_err(Failure::of)?;
         let mut command = match group {
             Some(group) => group.command(&self.foretop),
@@ -79,6 +80,7 @@ impl Jobs {
         for option in ["--folder", "--out"] {
             command.arg(option).arg(folder.path());
         }
+        let n_killed = group.map_or(0, ShortGroup::n_killed);
         let said = File::create(folder.path().join("said")).map_err(Failure::of)?;
         let started = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said).spawn();
         let cannot = |error| Failure::work(format!("cannot run `{}`: {error}", self.foretop.display()));
@@ -93,18 +95,17 @@ impl Jobs {
                 rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::TERM)
                     .map_err(Failure::of)?;
                 child.wait().map_err(cannot)?;
-                return Ok(None);
+                return Ok(Err(Lost::GivenUp));
             }
             clock::sleep(NAP);
         };
         if status.success() {
-            return Ok(Some(Sorted { folder }));
+            return Ok(Ok(Sorted { folder }));
         }
         let said = std::fs::read_to_string(folder.path().join("said")).unwrap_or_default();
         match group {
-            // The kernel kills where even swap makes no room.
-            Some(_) => Ok(None),
-            None => Err(Failure::work(last_words(&said))),
+            Some(group) if group.n_killed() > n_killed => Ok(Err(Lost::Killed)),
+            _ => Err(Failure::work(format!("{status}: {}", last_words(&said)))),
         }
     }
 }

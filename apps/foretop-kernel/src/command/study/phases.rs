@@ -36,7 +36,7 @@ pub fn answer(bench: &Bench) -> Result<Vec<Answer>, Failure> {
     eye.turn(&[find("cpu")?, find("vm")?], &[])?;
     let job = Job { library, is_tcp: false, n_ranks: N_RANKS, size };
     let (sorted, kernel) = eye.record(bench.scratch, INTERVAL, || jobs.run(job, bench.scratch, Some(&group)))?;
-    let sorted = sorted?.ok_or_else(|| Failure::work("the sort took too long"))?;
+    let sorted = sorted?.map_err(|lost| Failure::work(format!("the sort was lost: {lost:?}")))?;
     let merged = bench.out.join(MERGED);
     let file = std::fs::File::create(&merged).map_err(Failure::of)?;
     let inputs = vec![("kernel".to_owned(), items(&kernel)?), ("sort".to_owned(), items(&sorted.file()?)?)];

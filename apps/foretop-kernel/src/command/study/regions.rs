@@ -6,24 +6,29 @@ use iow::{Access, Mode, Plan};
 use kernel_study::Answer;
 use kernel_study::machine::{Sweep, regions};
 use program::Failure;
+use units::ByteCount;
 
 use super::Bench;
 use super::disk::Disk;
 
-/// Powers of two.
-const SIZES: std::ops::RangeInclusive<u32> = 9..=26;
-const QUICK_SIZES: std::ops::RangeInclusive<u32> = 9..=20;
-/// Written in all with each size, or less where that were more records than the second.
-const TOTAL_BYTES: u64 = 64 << 20;
-const QUICK_TOTAL_BYTES: u64 = 4 << 20;
-const N_RECORDS_MAX: u64 = 4_096;
-const QUICK_RECORDS_MAX: u64 = 256;
-/// Rounds of which the median counts: now and then the device is busy with what was written before.
-const N_ROUNDS: usize = 3;
+/// How much is written.
+struct Extent {
+    /// Record sizes, as powers of two.
+    powers: std::ops::RangeInclusive<u32>,
+    /// With each size, or less where that were more than so many records.
+    total: ByteCount,
+    n_records_max: u64,
+    /// Of which the median counts: now and then the device is busy with what was written before.
+    n_rounds: usize,
+}
+
+const FULL: Extent = Extent { powers: 9..=26, total: ByteCount::new(64 << 20), n_records_max: 4_096, n_rounds: 3 };
+const QUICK: Extent = Extent { powers: 9..=20, total: ByteCount::new(4 << 20), n_records_max: 256, n_rounds: 1 };
 const DISK_BYTES: u64 = 256 << 20;
 const MEMORY: &str = "/dev/shm";
 
 pub fn answer(bench: &Bench) -> Result<Vec<Answer>, Failure> {
+    let extent = if bench.is_quick { QUICK } else { FULL };
     let mut left_out = Vec::new();
     let mut disks = Vec::new();
     for kind in ["ext4", "ext2"] {
@@ -42,7 +47,7 @@ pub fn answer(bench: &Bench) -> Result<Vec<Answer>, Failure> {
     let mut sweeps = Vec::new();
     for (place, folder) in places {
         for access in [Access::Buffered, Access::Direct] {
-            match sweep(folder, access, bench.is_quick) {
+            match sweep(folder, access, &extent) {
                 Ok(speeds) => {
                     sweeps.push(Sweep { place: place.clone(), is_direct: access == Access::Direct, speeds });
                 }
@@ -50,20 +55,13 @@ pub fn answer(bench: &Bench) -> Result<Vec<Answer>, Failure> {
             }
         }
     }
+    let [least, most] = [extent.powers.start(), extent.powers.end()].map(|power| ByteCount::new(1 << power));
     let mut conditions = format!(
-        "files made anew in records of {} B to {} KiB, each size {} MiB or {} records, whichever is less; the median of {} rounds",
-        1 << sizes(bench).start(),
-        (1 << sizes(bench).end()) >> 10,
-        if bench.is_quick { QUICK_TOTAL_BYTES } else { TOTAL_BYTES } >> 20,
-        if bench.is_quick { QUICK_RECORDS_MAX } else { N_RECORDS_MAX },
-        if bench.is_quick { 1 } else { N_ROUNDS },
+        "files made anew in records of {least} to {most}, each size {} or {} records, whichever is less; rounds: {}",
+        extent.total, extent.n_records_max, extent.n_rounds
     );
     conditions.extend(left_out.iter().map(|why| format!("; without {why}")));
     Ok(vec![regions(&sweeps, conditions)])
-}
-
-fn sizes(bench: &Bench) -> std::ops::RangeInclusive<u32> {
-    if bench.is_quick { QUICK_SIZES } else { SIZES }
 }
 
 fn place(folder: &Path) -> Result<String, Failure> {
@@ -72,11 +70,7 @@ fn place(folder: &Path) -> Result<String, Failure> {
 }
 
 /// Bytes a second by record size.
-fn sweep(folder: &Path, access: Access, is_quick: bool) -> Result<Vec<(u64, f64)>, Failure> {
-    let (sizes, total, most, n_rounds) = match is_quick {
-        true => (QUICK_SIZES, QUICK_TOTAL_BYTES, QUICK_RECORDS_MAX, 1),
-        false => (SIZES, TOTAL_BYTES, N_RECORDS_MAX, N_ROUNDS),
-    };
+fn sweep(folder: &Path, access: Access, extent: &Extent) -> Result<Vec<(u64, f64)>, Failure> {
     let speed = |power: u32| {
         let size_bytes = 1 << power;
         let plan = Plan {
@@ -84,7 +78,7 @@ fn sweep(folder: &Path, access: Access, is_quick: bool) -> Result<Vec<(u64, f64)
             files: 0..=0,
             mode: Mode::Create,
             access,
-            n_operations: (total / size_bytes).clamp(1, most),
+            n_operations: (extent.total.bytes() / size_bytes).clamp(1, extent.n_records_max),
             first_byte: 0,
             size_bytes,
             stride_bytes: size_bytes,
@@ -92,9 +86,9 @@ fn sweep(folder: &Path, access: Access, is_quick: bool) -> Result<Vec<(u64, f64)
             clears_caches: false,
             removes: true,
         };
-        let rounds = (0..n_rounds).map(|_| Ok(iow::run(&plan).map_err(Failure::of)?.bytes_per_sec()));
+        let rounds = (0..extent.n_rounds).map(|_| Ok(iow::run(&plan).map_err(Failure::of)?.bytes_per_sec()));
         let rounds = rounds.collect::<Result<Vec<f64>, Failure>>()?;
         Ok((size_bytes, statistics::median(&rounds).unwrap_or(0.0)))
     };
-    sizes.map(speed).collect()
+    extent.powers.clone().map(speed).collect()
 }

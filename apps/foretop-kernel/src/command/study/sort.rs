@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use kernel_study::Answer;
-use kernel_study::machine::{Sort, opening, sort_times, swapping};
+use kernel_study::machine::{Lost, Sort, sort_times, swapping};
 use program::Failure;
 use units::ByteCount;
 use workload::ShortGroup;
@@ -21,7 +21,7 @@ const QUICK_RANKS: &[u64] = &[1];
 /// Of each rank. What a rank of either library has beside its numbers is some 25 MiB.
 pub const MEMORY: ByteCount = ByteCount::new(48 << 20);
 /// Of numbers of each rank.
-const MIB: [u64; 13] = [4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52];
+const MIB: [u64; 19] = [4, 8, 12, 16, 20, 24, 28, 32, 34, 36, 38, 40, 41, 42, 43, 44, 45, 46, 48];
 const QUICK_MIB: [u64; 2] = [1, 3];
 /// Of each rank, in the largest sort and beyond.
 const SWAP: ByteCount = ByteCount::new(64 << 20);
@@ -51,27 +51,21 @@ pub fn answer(bench: &Bench) -> Result<Vec<Answer>, Failure> {
         "{library}; a control group with {MEMORY} for each rank, and swap in a file; sorts of more than 90 s are given up. Counts are of the sort's processes, in the kernel"
     );
     let after = |answer: fn(&[Sort], String) -> Answer| answer(&sorts, conditions.clone());
-    Ok(vec![after(sort_times), after(swapping), after(opening)])
+    Ok(vec![after(sort_times), after(swapping)])
 }
 
-fn of(job: Job, seen: Seen<Result<Option<Sorted>, Failure>>) -> Result<Sort, Failure> {
-    let mut sort = Sort {
-        n_ranks: job.n_ranks,
-        size_bytes: job.size.bytes(),
-        took_ns: None,
-        open_ns: 0.0,
-        n_page_ins: seen.count("IntPageIn"),
-        n_page_outs: seen.count("IntPageOut"),
-        n_reactivations: seen.count("IntReactivation"),
-        n_faults: seen.count("PageFaults"),
+fn of(job: Job, seen: Seen<Result<Result<Sorted, Lost>, Failure>>) -> Result<Sort, Failure> {
+    let [n_page_ins, n_page_outs, n_reactivations, n_faults] =
+        ["IntPageIn", "IntPageOut", "IntReactivation", "PageFaults"].map(|point| seen.count(point));
+    let took_ns = match seen.done? {
+        Ok(sorted) => {
+            let ranks = sorted.ranks(["start_ns", "end_ns"])?;
+            Ok(ranks.iter().map(|[start, end]| end - start).max().unwrap_or(0))
+        }
+        Err(lost) => Err(lost),
     };
-    if let Some(sorted) = seen.done? {
-        let ranks = sorted.ranks(["start_ns", "end_ns", "inopen_ns", "inpsync_ns"])?;
-        sort.took_ns = ranks.iter().map(|[start, end, ..]| end - start).max();
-        sort.open_ns =
-            ranks.iter().map(|[.., open, wait]| (open + wait) as f64).sum::<f64>() / ranks.len().max(1) as f64;
-    }
-    Ok(sort)
+    let (n_ranks, size_bytes) = (job.n_ranks, job.size.bytes());
+    Ok(Sort { n_ranks, size_bytes, took_ns, n_page_ins, n_page_outs, n_reactivations, n_faults })
 }
 
 /// A file that is swapped to, until this is dropped.
