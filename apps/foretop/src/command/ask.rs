@@ -98,6 +98,7 @@ struct Answer {
     /// Seasons beside days and weeks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     seasons: Vec<api::Season>,
+    scale: api::Scale,
 }
 
 impl Ask {
@@ -182,6 +183,7 @@ fn answer(forecast: api::Forecast, last: Option<api::LastSample>) -> Option<Answ
         model: forecast.model,
         speakers: forecast.speakers,
         seasons: Vec::new(),
+        scale: api::Scale::Linear,
     })
 }
 
@@ -207,6 +209,7 @@ fn far_answer(outlook: api::Outlook, last: Option<api::LastSample>) -> Option<An
         model: "OUTLOOK".to_owned(),
         speakers: Vec::new(),
         seasons: outlook.seasons,
+        scale: outlook.scale,
     })
 }
 
@@ -224,7 +227,7 @@ fn sentence(signal: &str, answer: &Answer) -> String {
         None => format!("by {}", by(answer)),
         Some(over) => {
             let unseen = unseen(answer.seen_seconds, answer.lead_seconds);
-            format!("mean over {}{}{unseen}", length(over), explained(&answer.seasons))
+            format!("mean over {}{}{}{unseen}", length(over), explained(&answer.seasons), on_scale(answer.scale))
         }
     };
     printable(&format!(
@@ -245,6 +248,15 @@ fn explained(seasons: &[api::Season]) -> String {
         format!("; a period of {} explains {:.0} %", span::format(period), 100.0 * season.explained_ratio)
     };
     seasons.iter().filter(|season| season.explained_ratio >= EXPLAINED_MIN).map(one).collect()
+}
+
+/// `; on a log scale`, unless it is the quantity's own.
+fn on_scale(scale: api::Scale) -> &'static str {
+    match scale {
+        api::Scale::Linear => "",
+        api::Scale::Log => "; on a log scale",
+        api::Scale::Logit => "; on a logit scale",
+    }
 }
 
 /// What is said of an error bar that was not compared with what came; nothing of others.
@@ -381,6 +393,7 @@ mod tests {
             seen_seconds: 300.0,
             season_ratio: None,
             seasons: Vec::new(),
+            scale: api::Scale::Linear,
         }
     }
 

@@ -203,6 +203,11 @@ impl Rung {
         Some((origin, scaled))
     }
 
+    /// The level from which forecasts under way were made has moved. They are as wrong as they are, but nothing is learned from that.
+    pub(super) fn shift(&mut self, by: f64) {
+        self.said.iter_mut().for_each(|said| said.level += by);
+    }
+
     /// Begins anew with a regressor that means something else from here on.
     pub(super) fn forget(&mut self, feature: usize) {
         for idx in 0..N_FEATURES {
