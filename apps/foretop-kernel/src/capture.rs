@@ -25,8 +25,6 @@ pub struct Origin {
 pub struct Capture {
     path: PathBuf,
     recorder: Option<Recorder<BufWriter<File>>>,
-    rate_cap: u64,
-    second: (u64, u64),
     received: BTreeMap<(u32, usize), u64>,
     made: BTreeMap<(u32, &'static str), [u64; 2]>,
 }
@@ -40,14 +38,8 @@ pub struct Fate {
 }
 
 impl Capture {
-    /// Begins a file `HOST_YYYYMMDDhhmmss.kernel` in this folder. Above so many records a second, points only count.
-    pub fn begin(
-        folder: &Path,
-        format: Format,
-        engine: &Engine,
-        origin: &Origin,
-        rate_cap: u64,
-    ) -> Result<Self, Failure> {
+    /// Begins a file `HOST_YYYYMMDDhhmmss.kernel` in this folder.
+    pub fn begin(folder: &Path, format: Format, engine: &Engine, origin: &Origin) -> Result<Self, Failure> {
         let instrument = format!("foretop-kernel {}", env!("CARGO_PKG_VERSION"));
         let RecordFile { path, file, mut head } = RecordFile::begin(folder, "kernel", instrument)?;
         head.extend([
@@ -57,35 +49,25 @@ impl Capture {
         head.extend(origin.title.clone().map(|title| ("Title".to_owned(), title)));
         let recorder = Recorder::new(format, BufWriter::new(file), head, engine.groups().clone()).map_err(failed)?;
         let (received, made) = (BTreeMap::new(), BTreeMap::new());
-        Ok(Self { path, recorder: Some(recorder), rate_cap, second: (0, 0), received, made })
+        Ok(Self { path, recorder: Some(recorder), received, made })
     }
 
-    /// Takes out what is traced, and retreats to summaries where that is too much.
+    /// Takes out what is traced. Where that is too much, the file has an alarm.
     fn drain(&mut self, engine: &mut Engine) -> Result<(), Error> {
         let Some(recorder) = &mut self.recorder else { return Ok(()) };
         let mut result = Ok(());
-        let mut n = 0;
         let received = &mut self.received;
-        engine.drain(|node, traced: Traced| {
-            n += 1;
+        let alarm = engine.drain(|node, traced: Traced| {
             *received.entry((node, traced.subsystem)).or_default() += 1;
             if result.is_ok() {
                 result = recorder.trace(node, &traced);
             }
-        });
+        })?;
         result?;
-        let now_ns = clock::monotonic_ns();
-        if now_ns - self.second.0 >= 1_000_000_000 {
-            self.second = (now_ns, 0);
+        match alarm {
+            Some(alarm) => recorder.alarm(clock::monotonic_ns(), alarm),
+            None => Ok(()),
         }
-        self.second.1 += n;
-        if self.second.1 > self.rate_cap {
-            let cap = self.rate_cap;
-            recorder
-                .alarm(now_ns, &format!("more than {cap} traced events a second: all points only count from now on"))?;
-            engine.retreat()?;
-        }
-        Ok(())
     }
 
     /// Ends the file: nothing is traced any more, what is in the rings is taken out, and the account of it is written.

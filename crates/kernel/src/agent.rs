@@ -199,6 +199,7 @@ impl Agent {
         match request {
             Request::Status => Answer::Status(self.status(now_ns)),
             Request::Summaries => self.engine.summaries(),
+            Request::Traces => self.engine.traces(),
             Request::Lease { name, seconds, wait } => {
                 let token = self.token();
                 match self.lease.ask(&name, &token, seconds, wait, now_ns) {

@@ -21,6 +21,7 @@ mod group;
 mod node;
 mod price;
 mod reading;
+mod recent;
 mod recorder;
 mod subsystem;
 mod summary;

@@ -13,7 +13,7 @@ use text::help::examples;
 use units::span;
 
 use super::failed;
-use super::record::FileFormat;
+use super::record::{FileFormat, RATE_CAP};
 use crate::argument::{self, Source, share_of_core};
 use crate::capture::{Capture, Origin};
 
@@ -58,8 +58,8 @@ pub struct Agent {
     #[arg(long, value_enum, default_value_t = FileFormat::Own)]
     format: FileFormat,
 
-    /// Above so many traced events a second, points only count, and the file has an alarm
-    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    /// Above so many traced events a second, points only count, and there is an alarm
+    #[arg(long, value_name = "N", default_value_t = RATE_CAP)]
     rate_cap: u64,
 
     /// Measure from the start, rather than when a controller says so
@@ -73,7 +73,7 @@ fn numbered(text: &str) -> Result<(u32, Node), String> {
     Ok((number, node.parse().map_err(|error: kernel::Error| error.to_string())?))
 }
 
-/// Without a file, traced events are taken out and forgotten, so that their buffer does not stay full.
+/// Without a file, traced events are taken out, so that their buffer does not stay full; the engine keeps the last for controllers.
 struct Discard;
 
 impl Sink for Discard {
@@ -82,8 +82,7 @@ impl Sink for Discard {
     }
 
     fn traced(&mut self, engine: &mut Engine) -> Result<(), kernel::Error> {
-        engine.drain(|_, _| {});
-        Ok(())
+        engine.drain(|_, _| {}).map(|_| ())
     }
 }
 
@@ -106,6 +105,7 @@ impl Agent {
         let is_over = Interruption::watch()?;
         let names = nodes.iter().map(|(number, node)| format!("{number}={node}")).collect();
         let engine = Engine::new(opener, nodes, self.interval.as_millis() as u64, self.budget);
+        let engine = engine.with_rate_cap(self.rate_cap);
         let mut agent = kernel::Agent::listen(engine, &self.socket, self.group).map_err(failed)?;
         if self.on {
             agent.engine().change(&Change { is_on: Some(true), ..Change::default() }).map_err(failed)?;
@@ -115,7 +115,7 @@ impl Agent {
             None => None,
             Some(folder) => {
                 let origin = Origin { nodes: names, title: None };
-                Some(Capture::begin(&folder, self.format.into(), agent.engine(), &origin, self.rate_cap)?)
+                Some(Capture::begin(&folder, self.format.into(), agent.engine(), &origin)?)
             }
         };
         let is_over = || is_over.has_come();

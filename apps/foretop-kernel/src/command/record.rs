@@ -36,6 +36,9 @@ impl From<FileFormat> for Format {
     }
 }
 
+/// Traced events a second that a receiver takes in at ease.
+pub const RATE_CAP: u64 = 1_000_000;
+
 /// What records and traces have in common.
 #[derive(Args)]
 struct Recorded {
@@ -132,7 +135,7 @@ pub struct Record {
     trace: Vec<(&'static Subsystem, String)>,
 
     /// Above so many traced events a second, points only count, and the file has an alarm
-    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    #[arg(long, value_name = "N", default_value_t = RATE_CAP)]
     rate_cap: u64,
 
     /// The folder of the file
@@ -158,13 +161,13 @@ impl Record {
     pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         let mut notes = Vec::new();
         let traced: Vec<_> = self.trace.iter().map(|(subsystem, point)| (*subsystem, point.as_str())).collect();
-        let mut engine = self.recorded.engine(self.interval, &traced, &mut notes)?;
+        let mut engine = self.recorded.engine(self.interval, &traced, &mut notes)?.with_rate_cap(self.rate_cap);
         for note in notes {
             written(writeln!(out, "note: {note}"))?;
         }
         let nodes = vec![format!("0={}", self.recorded.measured.node()?)];
         let origin = Origin { nodes, title: self.title };
-        let mut capture = Capture::begin(&self.out, self.format.into(), &engine, &origin, self.rate_cap)?;
+        let mut capture = Capture::begin(&self.out, self.format.into(), &engine, &origin)?;
         run(&mut engine, self.recorded.how_long, &mut capture)?;
         let (path, fate) = capture.end(&mut engine)?;
         written(writeln!(out, "{}", path.display()))?;
@@ -250,7 +253,7 @@ impl Sink for Printed<'_> {
 
     fn traced(&mut self, engine: &mut Engine) -> Result<(), kernel::Error> {
         let mut all = Vec::new();
-        engine.drain(|_, traced| all.push(traced));
+        engine.drain(|_, traced| all.push(traced))?;
         for traced in all {
             self.received += 1;
             if self.received <= self.lines && self.broken.is_none() {

@@ -46,3 +46,22 @@ fn off_takes_everything_off_while_the_agent_lives() {
     agent.done(&["on", "task"]);
     assert!(kernel::n_loaded() > 0);
 }
+
+#[test]
+#[ignore = "needs root; scripts/kernel.sh test runs it"]
+fn controllers_see_the_latest_events_of_a_traced_point_and_what_probes_cost() {
+    let agent = Agent::start(&["--source", "bpf", "--interval", "20ms"]);
+    assert!(agent.done(&["status", "--traces"]).contains("no point was traced"));
+    agent.done(&["set", "--point", "fs.Read=trace"]);
+    agent.done(&["on", "fs"]);
+    let traces = testkit::wait_until("an event is traced", Duration::from_secs(10), || {
+        // The agent and the reader of this file are on the host as well.
+        std::fs::read("/proc/self/stat").unwrap();
+        Some(agent.done(&["status", "--traces"])).filter(|told| told.contains("processor"))
+    });
+    assert!(traces.starts_with("filesystem.Read of node 0: ") && traces.contains(" a second, "), "{traces}");
+    let probes = agent.done(&["status", "--probes"]);
+    assert!(probes.contains("filesystem.file_call_begins") && probes.contains("filesystem.counting"), "{probes}");
+    agent.done(&["off"]);
+    assert!(agent.done(&["status", "--traces"]).contains("no point was traced"));
+}

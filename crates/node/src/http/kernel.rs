@@ -1,4 +1,4 @@
-//! Control of the agent that measures the kernel: `GET /api/v1/kernel`, `POST /api/v1/kernel`, `GET /api/v1/kernel/summaries`.
+//! Control of the agent that measures the kernel: `GET /api/v1/kernel`, `POST /api/v1/kernel`, `GET /api/v1/kernel/summaries`, `GET /api/v1/kernel/traces`.
 //!
 //! What is asked and answered is the agent's: `docs/formats/kernel-control.md`.
 
@@ -29,6 +29,13 @@ pub(super) async fn status(State(app): State<App>, _: Query<NoParameters>) -> Re
     (status = 200, body = Object), (status = "default", description = "refused", body = ErrorBody)))]
 pub(super) async fn summaries(State(app): State<App>, _: Query<NoParameters>) -> Result<Json<Answer>, Refusal> {
     answer(app, Request::Summaries).await
+}
+
+/// What came of the agent's traced points, with their latest events.
+#[utoipa::path(get, path = "/api/v1/kernel/traces", tag = "kernel", responses(
+    (status = 200, body = Object), (status = "default", description = "refused", body = ErrorBody)))]
+pub(super) async fn traces(State(app): State<App>, _: Query<NoParameters>) -> Result<Json<Answer>, Refusal> {
+    answer(app, Request::Traces).await
 }
 
 /// Passes a request of a controller on to the agent.

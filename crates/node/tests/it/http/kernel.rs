@@ -88,6 +88,8 @@ fn what_a_controller_asks_reaches_the_agent_and_the_answer_comes_back() {
     };
     let summaries = wait_until("there are summaries", PATIENCE, pulled);
     assert!(!summaries.to_string().contains(r#""subsystem":"task""#), "{summaries}");
+    let traces = host.get("/api/v1/kernel/traces").json::<Value>();
+    assert_eq!((&traces["is"], &traces["traces"]), (&"traces".into(), &Value::Array(Vec::new())));
 }
 
 #[test]
