@@ -162,15 +162,3 @@ pub fn group(text: &str) -> Result<u32, String> {
     });
     number.ok_or_else(|| format!("there is no group `{text}` in /etc/group; give its name there, or its number"))
 }
-
-/// A share of a core, as `1%` or `0.01`.
-pub fn share_of_core(text: &str) -> Result<f64, String> {
-    let share = match text.strip_suffix('%') {
-        Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
-        None => text.parse::<f64>(),
-    };
-    match share {
-        Ok(share) if share > 0.0 && share <= 1.0 => Ok(share),
-        _ => Err(format!("`{text}` is no share of a core; give one such as `1%` or `0.01`")),
-    }
-}

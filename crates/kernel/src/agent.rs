@@ -247,6 +247,18 @@ impl Drop for Agent {
     }
 }
 
+/// Writes without the signal that ends a process whose peer is gone: a controller may be a program that is measured.
+fn write_quietly(stream: &UnixStream, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match rustix::net::send(stream, bytes, rustix::net::SendFlags::NOSIGNAL) {
+            Ok(n) => bytes = &bytes[n..],
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
 /// A controller's end of the socket.
 pub struct Client {
     stream: io::BufReader<UnixStream>,
@@ -282,7 +294,7 @@ impl Client {
         let gone = |source| Error::NoAgent { path: self.path.clone(), source };
         let mut line = serde_json::to_string(request).map_err(|error| gone(io::Error::other(error)))?;
         line.push('\n');
-        self.stream.get_mut().write_all(line.as_bytes()).map_err(gone)?;
+        write_quietly(self.stream.get_ref(), line.as_bytes()).map_err(gone)?;
         line.clear();
         (&mut self.stream).take(ANSWER_MAX).read_line(&mut line).map_err(gone)?;
         if !line.ends_with('\n') {

@@ -1,12 +1,14 @@
 //! What controllers ask of an agent, and what it answers: a line of JSON each.
 
 mod lease;
+mod settings;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 pub use lease::{Lease, Refused};
+pub use settings::{PointSetting, share_of_core};
 
 use crate::Traced;
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use kernel::control::Change;
+use kernel::control::{Change, share_of_core};
 use kernel::{DEFAULT_SOCKET, Engine, Node, Pulled, Sink};
 use program::{Failure, Interruption, written};
 use text::help::examples;
@@ -14,7 +14,7 @@ use units::span;
 
 use super::failed;
 use super::record::{FileFormat, RATE_CAP};
-use crate::argument::{self, Source, share_of_core};
+use crate::argument::{self, Source};
 use crate::capture::{Capture, Origin};
 
 /// Serve controllers on a Unix socket: dormant until one of them turns it on

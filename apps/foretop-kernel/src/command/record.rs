@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use kernel::control::{Change, PointState, SubsystemChange};
+use kernel::control::{Change, PointState, SubsystemChange, share_of_core};
 use kernel::{Engine, Sink, Subsystem, Timing, Traced};
 use program::{Failure, Interruption, written};
 use record::Format;
@@ -15,7 +15,7 @@ use text::help::examples;
 use units::span;
 
 use super::failed;
-use crate::argument::{self, Measured, share_of_core};
+use crate::argument::{self, Measured};
 use crate::capture::{Capture, Fate, Origin};
 
 /// A format of files.
