@@ -14,11 +14,25 @@ use record_file::RecordFile;
 use crate::command::failed;
 
 /// What a file says of where it is from.
+#[derive(Clone)]
 pub struct Origin {
     /// `host=…` and the like, by number.
     pub nodes: Vec<String>,
     /// What it is called by whoever made it.
     pub title: Option<String>,
+}
+
+impl Origin {
+    /// With what is to be said of this host, here and now.
+    pub fn attributes(&self) -> Vec<(String, String)> {
+        let mut attributes = record_file::origin(format!("foretop-kernel {}", env!("CARGO_PKG_VERSION")));
+        attributes.extend([
+            ("NumNodes".to_owned(), self.nodes.len().to_string()),
+            ("Nodes".to_owned(), self.nodes.join(", ")),
+        ]);
+        attributes.extend(self.title.clone().map(|title| ("Title".to_owned(), title)));
+        attributes
+    }
 }
 
 /// Writes into a folder.
@@ -40,13 +54,7 @@ pub struct Fate {
 impl Capture {
     /// Begins a file `HOST_YYYYMMDDhhmmss.kernel` in this folder.
     pub fn begin(folder: &Path, format: Format, engine: &Engine, origin: &Origin) -> Result<Self, Failure> {
-        let instrument = format!("foretop-kernel {}", env!("CARGO_PKG_VERSION"));
-        let RecordFile { path, file, mut head } = RecordFile::begin(folder, "kernel", instrument)?;
-        head.extend([
-            ("NumNodes".to_owned(), origin.nodes.len().to_string()),
-            ("Nodes".to_owned(), origin.nodes.join(", ")),
-        ]);
-        head.extend(origin.title.clone().map(|title| ("Title".to_owned(), title)));
+        let RecordFile { path, file, head } = RecordFile::begin_from(folder, "kernel", origin.attributes())?;
         let recorder = Recorder::new(format, BufWriter::new(file), head, engine.groups().clone()).map_err(failed)?;
         let (received, made) = (BTreeMap::new(), BTreeMap::new());
         Ok(Self { path, recorder: Some(recorder), received, made })
@@ -118,6 +126,13 @@ impl Sink for Capture {
     }
 }
 
+/// Where the text beside a file is.
+pub fn beside(path: &Path) -> PathBuf {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".info");
+    beside.into()
+}
+
 /// Writes the text beside a file that is finished, which begins with the file's name and size.
 pub fn describe(path: &Path, mut info: Info) -> Result<(), Failure> {
     let cannot =
@@ -126,8 +141,6 @@ pub fn describe(path: &Path, mut info: Info) -> Result<(), Failure> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     info.head.retain(|(name, _)| name != "FileName");
     info.head.splice(..0, [("FileName".into(), name), ("FileSize".into(), size.to_string())]);
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".info");
-    let beside = PathBuf::from(beside);
+    let beside = beside(path);
     std::fs::write(&beside, info.text()).map_err(|error| cannot(&beside, error))
 }

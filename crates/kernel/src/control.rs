@@ -22,6 +22,15 @@ pub enum Request {
     Summaries,
     /// The latest events of traced points.
     Traces,
+    /// The agent's clock, to compare it with another.
+    Clock,
+    /// All that is measured from now on. The connection becomes that of a receiver: a file of records, and no further answers.
+    Receive,
+    /// The end of a receiver's file, with the account of what was traced.
+    EndReceive {
+        /// What the file begins with.
+        receiver: String,
+    },
     /// The right to change things, alone.
     Lease {
         /// Who asks, for those who are refused meanwhile.
@@ -112,6 +121,11 @@ pub enum Answer {
         alarm: Option<String>,
         /// Each point that anything came of since it was turned on.
         traces: Vec<TracedPoint>,
+    },
+    /// What time it is.
+    Clock {
+        /// On the monotonic clock.
+        now_ns: u64,
     },
     /// It is not done.
     Refused {

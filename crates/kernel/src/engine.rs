@@ -70,6 +70,8 @@ pub struct Engine {
     groups: GroupLimits,
     recent: Recent,
     alarm: Option<String>,
+    /// Records that were handed over, once more for receivers; where nobody receives, none are kept.
+    copies: Option<Vec<(u32, Traced)>>,
 }
 
 /// What controllers want of a subsystem of a node.
@@ -110,6 +112,7 @@ impl Engine {
             groups: GroupLimits::default(),
             recent: Recent::new(u64::MAX),
             alarm: None,
+            copies: None,
         }
     }
 
@@ -232,11 +235,13 @@ impl Engine {
     /// # Errors
     /// Where the kernel does not let points go back to counting.
     pub fn drain(&mut self, mut each: impl FnMut(u32, Traced)) -> Result<Option<&str>, Error> {
-        let (nodes, recent) = (&self.nodes, &mut self.recent);
+        let (nodes, recent, copies) = (&self.nodes, &mut self.recent, &mut self.copies);
         let number = |node: &Node| nodes.iter().find(|(_, found)| *found == node).map_or(0, |(number, _)| *number);
         self.opener.drain(&mut |node, traced| {
-            recent.take(number(node), &traced);
-            each(number(node), traced);
+            let node = number(node);
+            recent.take(node, &traced);
+            copies.iter_mut().for_each(|copies| copies.push((node, traced)));
+            each(node, traced);
         });
         if !self.recent.is_too_much(clock::monotonic_ns()) {
             return Ok(None);
@@ -246,6 +251,21 @@ impl Engine {
         Ok(Some(
             self.alarm.insert(format!("more than {cap} traced events a second: all points only count from now on")),
         ))
+    }
+
+    /// What the last pull gave.
+    pub(crate) fn latest(&self) -> &[Pulled] {
+        &self.latest
+    }
+
+    /// Whether records that are handed over are kept once more for receivers, until they are taken.
+    pub(crate) fn copy(&mut self, is_wanted: bool) {
+        self.copies = is_wanted.then(|| self.copies.take().unwrap_or_default());
+    }
+
+    /// What was kept for receivers, and why points that were traced only count.
+    pub(crate) fn copies(&mut self) -> (Vec<(u32, Traced)>, Option<&str>) {
+        (self.copies.as_mut().map(std::mem::take).unwrap_or_default(), self.alarm.as_deref())
     }
 
     /// What came of traced points lately, for whoever asks.

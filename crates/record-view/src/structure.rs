@@ -14,6 +14,15 @@ pub struct Structure {
 }
 
 impl Structure {
+    /// Adds what comes next in a file.
+    pub fn take(&mut self, item: &Item) {
+        match item {
+            Item::Attribute(name, text) => self.say(name.clone(), text.clone()),
+            Item::Type(of) => self.types.push((of.clone(), 0)),
+            Item::Record { of, .. } => self.types[*of].1 += 1,
+        }
+    }
+
     /// Adds what a file says of itself. A merged file says again and again which file it goes on with.
     pub(crate) fn say(&mut self, name: String, text: String) {
         let said = (name, text);
@@ -28,9 +37,7 @@ pub fn structure(items: Items<'_>) -> (Structure, Result<(), Error>) {
     let mut found = Structure::default();
     for item in items {
         match item {
-            Ok(Item::Attribute(name, text)) => found.say(name, text),
-            Ok(Item::Type(of)) => found.types.push((of, 0)),
-            Ok(Item::Record { of, .. }) => found.types[of].1 += 1,
+            Ok(item) => found.take(&item),
             Err(error) => return (found, Err(error.into())),
         }
     }

@@ -16,6 +16,7 @@ use super::failed;
 use super::record::{FileFormat, RATE_CAP};
 use crate::argument::{self, Source};
 use crate::capture::{Capture, Origin};
+use crate::delivery::Delivery;
 
 /// Serve controllers on a Unix socket: dormant until one of them turns it on
 #[derive(Args)]
@@ -62,6 +63,9 @@ pub struct Agent {
     #[arg(long, value_name = "N", default_value_t = RATE_CAP)]
     rate_cap: u64,
 
+    #[command(flatten)]
+    delivery: Delivery,
+
     /// Measure from the start, rather than when a controller says so
     #[arg(long)]
     on: bool,
@@ -88,6 +92,7 @@ impl Sink for Discard {
 
 impl Agent {
     pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        let destination = self.delivery.destination()?;
         let mut nodes: BTreeMap<u32, Node> = BTreeMap::new();
         for (number, node) in self.node {
             if nodes.insert(number, node).is_some() {
@@ -106,17 +111,19 @@ impl Agent {
         let names = nodes.iter().map(|(number, node)| format!("{number}={node}")).collect();
         let engine = Engine::new(opener, nodes, self.interval.as_millis() as u64, self.budget);
         let engine = engine.with_rate_cap(self.rate_cap);
-        let mut agent = kernel::Agent::listen(engine, &self.socket, self.group).map_err(failed)?;
+        let origin = Origin { nodes: names, title: None };
+        let agent = kernel::Agent::listen(engine, &self.socket, self.group).map_err(failed)?;
+        let mut agent = agent.with_origin({
+            let origin = origin.clone();
+            move || origin.attributes()
+        });
         if self.on {
             agent.engine().change(&Change { is_on: Some(true), ..Change::default() }).map_err(failed)?;
         }
         written(writeln!(out, "listening at {}", self.socket.display()).and_then(|()| out.flush()))?;
         let mut capture = match self.out {
             None => None,
-            Some(folder) => {
-                let origin = Origin { nodes: names, title: None };
-                Some(Capture::begin(&folder, self.format.into(), agent.engine(), &origin)?)
-            }
+            Some(folder) => Some(Capture::begin(&folder, self.format.into(), agent.engine(), &origin)?),
         };
         let is_over = || is_over.has_come();
         let sink: &mut dyn Sink = match &mut capture {
@@ -127,6 +134,9 @@ impl Agent {
         if let Some(capture) = capture {
             let (path, _) = capture.end(agent.engine())?;
             written(writeln!(out, "{}", path.display()))?;
+            if let Some(place) = destination.take(&path)? {
+                written(writeln!(out, "copied to {place}"))?;
+            }
         }
         Ok(())
     }

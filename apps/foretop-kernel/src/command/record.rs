@@ -17,6 +17,7 @@ use units::span;
 use super::failed;
 use crate::argument::{self, Measured};
 use crate::capture::{Capture, Fate, Origin};
+use crate::delivery::Delivery;
 
 /// A format of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -149,6 +150,9 @@ pub struct Record {
     /// What the file is called by those who read it
     #[arg(long)]
     title: Option<String>,
+
+    #[command(flatten)]
+    delivery: Delivery,
 }
 
 fn point(text: &str) -> Result<(&'static Subsystem, String), String> {
@@ -159,6 +163,7 @@ fn point(text: &str) -> Result<(&'static Subsystem, String), String> {
 
 impl Record {
     pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        let destination = self.delivery.destination()?;
         let mut notes = Vec::new();
         let traced: Vec<_> = self.trace.iter().map(|(subsystem, point)| (*subsystem, point.as_str())).collect();
         let mut engine = self.recorded.engine(self.interval, &traced, &mut notes)?.with_rate_cap(self.rate_cap);
@@ -174,7 +179,10 @@ impl Record {
         if fate.made > 0 {
             written(out.write_all(told(fate).as_bytes()))?;
         }
-        Ok(())
+        match destination.take(&path)? {
+            Some(place) => written(writeln!(out, "copied to {place}")),
+            None => Ok(()),
+        }
     }
 }
 

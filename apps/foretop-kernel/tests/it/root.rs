@@ -65,3 +65,21 @@ fn controllers_see_the_latest_events_of_a_traced_point_and_what_probes_cost() {
     agent.done(&["off"]);
     assert!(agent.done(&["status", "--traces"]).contains("no point was traced"));
 }
+
+#[test]
+#[ignore = "needs root; scripts/kernel.sh test runs it"]
+fn a_receiver_accounts_for_each_traced_event() {
+    let agent = Agent::start(&["--source", "bpf", "--interval", "20ms"]);
+    agent.done(&["set", "--point", "fs.Read=trace"]);
+    agent.done(&["on", "fs"]);
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let told = agent.done(&["receive", "--for", "1s", "--out", out]);
+    let file = told.lines().next().unwrap();
+    let table = |record: &str| String::from_utf8(run(&["extract", file, record]).stdout).unwrap();
+    let account: Vec<String> = table("Trace Account").lines().map(str::to_owned).collect();
+    let [_, account] = &account[..] else { panic!("{account:?}") };
+    let n_traced = table("File System Read Trace").lines().count() as u64 - 1;
+    let numbers: Vec<u64> = account.split(',').skip(2).map(|number| number.parse().unwrap()).collect();
+    assert!(n_traced > 0 && numbers[1] == n_traced && numbers[0] == numbers[1] + numbers[2], "{account}: {n_traced}");
+}
