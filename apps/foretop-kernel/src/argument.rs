@@ -107,7 +107,7 @@ pub struct Measured {
     #[arg(value_name = "SUBSYSTEM")]
     subsystems: Vec<String>,
 
-    /// Points of your own, in TOML: tracepoints and functions; docs/kernel/user.md. Without names of subsystems, these alone
+    /// Points of your own, in TOML: tracepoints, functions and USDT probes; docs/kernel/user.md. Without names of subsystems, these alone
     #[arg(long, value_name = "FILE.toml")]
     points: Option<PathBuf>,
 
