@@ -29,8 +29,11 @@ const RECEIVERS_MAX: usize = 4;
 /// A longer line is no request.
 const LINE_MAX: usize = 1 << 16;
 
-/// Longest wait, so that an order to end is soon seen.
-const WAIT_MAX: Duration = Duration::from_millis(100);
+/// Longest wait. A signal that orders to end interrupts it, unless it comes just before.
+const WAIT_MAX: Duration = Duration::from_secs(1);
+
+/// Longest wait while points are traced, so that their ring does not fill.
+const TRACING_WAIT_MAX: Duration = Duration::from_millis(100);
 
 /// An agent that calibrates its probes is silent for seconds.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -153,7 +156,8 @@ impl Agent {
                 self.see_to_receivers();
             }
             let was = self.engine.interval_ms();
-            self.wait(Duration::from_nanos(due_ns.saturating_sub(clock::monotonic_ns())).min(WAIT_MAX))
+            let longest = if self.engine.is_tracing() { TRACING_WAIT_MAX } else { WAIT_MAX };
+            self.wait(Duration::from_nanos(due_ns.saturating_sub(clock::monotonic_ns())).min(longest))
                 .map_err(|source| Error::Listen { path: self.path.clone(), source })?;
             if self.engine.interval_ms() != was {
                 due_ns = clock::monotonic_ns() + self.engine.interval_ms() * 1_000_000;
