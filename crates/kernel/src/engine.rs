@@ -3,7 +3,11 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use crate::control::{Answer, Change, Numbered, PointFigures, PointState, Status, SubsystemStatus, Summarized};
+use crate::control::{
+    Answer, Change, Numbered, Paid, PointFigures, PointState, Status, SubsystemStatus, Summarized, TracedEvent,
+    TracedPoint,
+};
+use crate::recent::Recent;
 use crate::watch::Key;
 use crate::{Arm, Error, GroupLimits, Measure, Node, Options, Price, Pulled, Subsystem, Traced, Watch};
 
@@ -64,6 +68,10 @@ pub struct Engine {
     interval_ms: u64,
     budget_cores: Option<f64>,
     groups: GroupLimits,
+    recent: Recent,
+    alarm: Option<String>,
+    /// Records that were handed over, once more for receivers; where nobody receives, none are kept.
+    copies: Option<Vec<(u32, Traced)>>,
 }
 
 /// What controllers want of a subsystem of a node.
@@ -102,7 +110,17 @@ impl Engine {
             interval_ms,
             budget_cores,
             groups: GroupLimits::default(),
+            recent: Recent::new(u64::MAX),
+            alarm: None,
+            copies: None,
         }
+    }
+
+    /// The same, but above so many records of traced points a second, all points only count from then on.
+    #[must_use]
+    pub fn with_rate_cap(mut self, cap: u64) -> Self {
+        self.recent.cap = cap;
+        self
     }
 
     /// Makes a change, all of it or nothing.
@@ -131,6 +149,7 @@ impl Engine {
             });
         }
         self.wanted = wanted;
+        self.alarm = None;
         self.interval_ms = change.interval_ms.unwrap_or(self.interval_ms);
         self.budget_cores = change.budget_cores.or(self.budget_cores);
         self.is_on = change.is_on.unwrap_or(self.is_on);
@@ -187,6 +206,9 @@ impl Engine {
             }
         }
         self.watch.keep(&Options { budget_cores: self.budget_cores });
+        if !self.is_on {
+            self.recent.clear();
+        }
         Ok(())
     }
 
@@ -195,6 +217,7 @@ impl Engine {
         self.is_on = false;
         self.watch = Watch::new();
         self.latest = [].into();
+        self.recent.clear();
     }
 
     /// Reads everything that is on.
@@ -206,11 +229,64 @@ impl Engine {
         Ok(Rc::clone(&self.latest))
     }
 
-    /// Hands over the records of traced points that there are, with the numbers of their nodes.
-    pub fn drain(&mut self, mut each: impl FnMut(u32, Traced)) {
-        let nodes = &self.nodes;
+    /// Hands over the records of traced points that there are, with the numbers of their nodes. Where they are more than the cap
+    /// allows, all points only count from now on, and what comes back says so.
+    ///
+    /// # Errors
+    /// Where the kernel does not let points go back to counting.
+    pub fn drain(&mut self, mut each: impl FnMut(u32, Traced)) -> Result<Option<&str>, Error> {
+        let (nodes, recent, copies) = (&self.nodes, &mut self.recent, &mut self.copies);
         let number = |node: &Node| nodes.iter().find(|(_, found)| *found == node).map_or(0, |(number, _)| *number);
-        self.opener.drain(&mut |node, traced| each(number(node), traced));
+        self.opener.drain(&mut |node, traced| {
+            let node = number(node);
+            recent.take(node, &traced);
+            copies.iter_mut().for_each(|copies| copies.push((node, traced)));
+            each(node, traced);
+        });
+        if !self.recent.is_too_much(clock::monotonic_ns()) {
+            return Ok(None);
+        }
+        self.retreat()?;
+        let cap = self.recent.cap;
+        Ok(Some(
+            self.alarm.insert(format!("more than {cap} traced events a second: all points only count from now on")),
+        ))
+    }
+
+    /// What the last pull gave.
+    pub(crate) fn latest(&self) -> &[Pulled] {
+        &self.latest
+    }
+
+    /// Whether records that are handed over are kept once more for receivers, until they are taken.
+    pub(crate) fn copy(&mut self, is_wanted: bool) {
+        self.copies = is_wanted.then(|| self.copies.take().unwrap_or_default());
+    }
+
+    /// What was kept for receivers, and why points that were traced only count.
+    pub(crate) fn copies(&mut self) -> (Vec<(u32, Traced)>, Option<&str>) {
+        (self.copies.as_mut().map(std::mem::take).unwrap_or_default(), self.alarm.as_deref())
+    }
+
+    /// What came of traced points lately, for whoever asks.
+    #[must_use]
+    pub fn traces(&self) -> Answer {
+        let traces = self.recent.points().filter_map(|((node, subsystem, point), latest)| {
+            let subsystem = *crate::all().get(subsystem)?;
+            let key = Key { node, name: subsystem.name };
+            let pulled = self.latest.iter().find(|pulled| pulled.key == key);
+            Some(TracedPoint {
+                node,
+                subsystem: subsystem.name.into(),
+                point: subsystem.points.get(point)?.name.into(),
+                is_traced: self.is_on && self.wanted.get(&key)?.states.get(point) == Some(&PointState::Trace),
+                received: latest.received,
+                per_sec: latest.per_sec,
+                dropped: pulled.map_or(0, |pulled| pulled.summary.life_dropped),
+                events: latest.events.iter().map(TracedEvent::from).collect(),
+            })
+        });
+        Answer::Traces { now_ns: clock::monotonic_ns(), alarm: self.alarm.clone(), traces: traces.collect() }
     }
 
     /// Whether some point leaves a record of each event.
@@ -262,10 +338,8 @@ impl Engine {
                 source: self.watch.source(*key).unwrap_or_default().into(),
                 weight: pulled.map_or(Some(1), weight),
                 cost_cores: pulled.map_or(0.0, |pulled| pulled.cost.cores()),
-                points: states
-                    .filter(|(_, state)| **state != PointState::Summary)
-                    .map(|(point, state)| (point.name.into(), *state))
-                    .collect(),
+                points: states.map(|(point, state)| (point.name.into(), *state)).collect(),
+                probes: pulled.map(|pulled| self.paid(pulled)).unwrap_or_default(),
                 missing: self.watch.missing(*key),
             }
         });
@@ -285,6 +359,21 @@ impl Engine {
                 .collect(),
             subsystems: subsystems.collect(),
         }
+    }
+
+    /// What each program took in the last interval, and counting what they found.
+    fn paid(&self, pulled: &Pulled) -> Vec<Paid> {
+        let Some(price) = self.watch.price(pulled.key) else { return Vec::new() };
+        let Pulled { summary, .. } = pulled;
+        let seconds = summary.span_ns().max(1) as f64 / 1e9;
+        let paid = |what: &str, price_ns: f64, n: u64| {
+            let per_sec = n as f64 / seconds;
+            Paid { what: what.into(), price_ns, per_sec, cost_cores: price_ns * per_sec / 1e9 }
+        };
+        let programs = summary.subsystem.programs.iter().zip(&price.pass_ns).zip(&summary.hits);
+        let passing = programs.map(|((program, price_ns), hits)| paid(program.name, *price_ns, *hits));
+        let counting = (!price.pass_ns.is_empty()).then(|| paid("counting", price.event_ns, summary.n_sampled));
+        passing.chain(counting).collect()
     }
 
     /// The latest summaries, for whoever asks.

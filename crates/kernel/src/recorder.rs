@@ -98,6 +98,14 @@ impl<W: Write> Recorder<W> {
         self.write(of, &values)
     }
 
+    /// Says something more of the file.
+    ///
+    /// # Errors
+    /// Those of the writer that it is given.
+    pub fn attribute(&mut self, name: &str, text: &str) -> Result<(), Error> {
+        Ok(self.out.attribute(name, text)?)
+    }
+
     /// Writes that something had to give way.
     ///
     /// # Errors

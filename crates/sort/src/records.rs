@@ -3,7 +3,7 @@
 use record::{Field, Kind, RecordType, Value};
 use serde::{Deserialize, Serialize};
 use text::Table;
-use text::figure::span_ns;
+use text::figure::{counted, span_ns};
 use units::Rank;
 
 use crate::Phase;
@@ -173,7 +173,9 @@ pub fn table(ranks: &[Sorted]) -> String {
     let spans = ranks.iter().map(|rank| rank.ends_ns()).map(|[start, end]| end - start);
     let took = span_ns(spans.max().unwrap_or(0) as f64);
     let n_rounds = ranks.first().map_or(0, |rank| rank.n_rounds);
-    format!("{table}\n{all} numbers on {} ranks in order after {n_rounds} rounds, {took}\n", ranks.len())
+    let numbers = counted(all, "number");
+    let [on, rounds] = [(ranks.len() as u64, "rank"), (u64::from(n_rounds), "round")].map(|(n, of)| counted(n, of));
+    format!("{table}\n{numbers} on {on} in order after {rounds}, {took}\n")
 }
 
 #[cfg(test)]
@@ -200,7 +202,7 @@ mod tests {
         summary_type().check(&summary_values(&sorted)).unwrap();
         assert!(trace_values(&sorted).all(|values| trace_type().check(&values).is_ok()));
         let table = table(&[sorted]);
-        assert!(table.contains("8 numbers on 1 ranks in order after 1 rounds, 15 ns"), "{table}");
+        assert!(table.contains("8 numbers on 1 rank in order after 1 round, 15 ns"), "{table}");
         assert!(Phase::ALL.into_iter().enumerate().all(|(idx, phase)| phase as usize == idx));
     }
 }

@@ -46,3 +46,40 @@ fn off_takes_everything_off_while_the_agent_lives() {
     agent.done(&["on", "task"]);
     assert!(kernel::n_loaded() > 0);
 }
+
+#[test]
+#[ignore = "needs root; scripts/kernel.sh test runs it"]
+fn controllers_see_the_latest_events_of_a_traced_point_and_what_probes_cost() {
+    let agent = Agent::start(&["--source", "bpf", "--interval", "20ms"]);
+    assert!(agent.done(&["status", "--traces"]).contains("no point was traced"));
+    agent.done(&["set", "--point", "fs.Read=trace"]);
+    agent.done(&["on", "fs"]);
+    let traces = testkit::wait_until("an event is traced", Duration::from_secs(10), || {
+        // The agent and the reader of this file are on the host as well.
+        std::fs::read("/proc/self/stat").unwrap();
+        Some(agent.done(&["status", "--traces"])).filter(|told| told.contains("processor"))
+    });
+    assert!(traces.starts_with("filesystem.Read of node 0: ") && traces.contains(" a second, "), "{traces}");
+    let probes = agent.done(&["status", "--probes"]);
+    assert!(probes.contains("filesystem.file_call_begins") && probes.contains("filesystem.counting"), "{probes}");
+    agent.done(&["off"]);
+    assert!(agent.done(&["status", "--traces"]).contains("no point was traced"));
+}
+
+#[test]
+#[ignore = "needs root; scripts/kernel.sh test runs it"]
+fn a_receiver_accounts_for_each_traced_event() {
+    let agent = Agent::start(&["--source", "bpf", "--interval", "20ms"]);
+    agent.done(&["set", "--point", "fs.Read=trace"]);
+    agent.done(&["on", "fs"]);
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let told = agent.done(&["receive", "--for", "1s", "--out", out]);
+    let file = told.lines().next().unwrap();
+    let table = |record: &str| String::from_utf8(run(&["extract", file, record]).stdout).unwrap();
+    let account: Vec<String> = table("Trace Account").lines().map(str::to_owned).collect();
+    let [_, account] = &account[..] else { panic!("{account:?}") };
+    let n_traced = table("File System Read Trace").lines().count() as u64 - 1;
+    let numbers: Vec<u64> = account.split(',').skip(2).map(|number| number.parse().unwrap()).collect();
+    assert!(n_traced > 0 && numbers[1] == n_traced && numbers[0] == numbers[1] + numbers[2], "{account}: {n_traced}");
+}
