@@ -19,6 +19,9 @@
 //! Beside the seasons that are given, up to two more are looked for in the last samples, again when twice as many are known and then every 2,048
 //! steps. A season that is found has a regressor of its own: its weight is learned like that of all others.
 //!
+//! All of this is on a scale on which the quantity varies as much wherever it is: its own, or where it is bounded maybe a log or logit. A
+//! deviation that is out of all proportion and stays is a new level, to which the past is moved.
+//!
 //! A step takes the same time and memory however long the series is.
 
 mod calendar;

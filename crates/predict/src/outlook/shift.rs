@@ -59,9 +59,9 @@ impl Shifts {
 
     /// Takes a deviation from level and season, and the same over the last few steps.
     pub(super) fn learn(&mut self, deviation: f64, smoothed: f64) -> Option<Shift> {
-        self.age += 1;
+        self.age = self.age.saturating_add(1);
         self.taken_back *= 1.0 - 1.0 / (MEMORY * self.period);
-        let is_known = self.n >= N_KNOWN && self.n >= N_PERIODS_KNOWN * self.period;
+        let is_known = self.n >= N_KNOWN.max(N_PERIODS_KNOWN * self.period);
         let size = smoothed.abs();
         if is_known && size > SHIFT * self.typical && size > ALIKE * self.taken_back {
             // A constant series has no level but its own.
@@ -71,7 +71,7 @@ impl Shifts {
             }
         }
         let usual = if is_known { size.min(USUAL * self.typical) } else { size };
-        self.n = (self.n + 1.0).min(self.period);
+        self.n = (self.n + 1.0).min(self.period.max(N_KNOWN));
         self.typical += (usual - self.typical) / self.n;
         None
     }
