@@ -92,7 +92,6 @@ impl Shifts {
 #[cfg(test)]
 mod tests {
     use super::super::{Outlook, Periods};
-    use super::*;
     use crate::random::Random;
 
     const DAY: f64 = 48.0;
