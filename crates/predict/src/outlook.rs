@@ -133,7 +133,7 @@ impl Outlook {
             rungs,
             period,
             range: UNBOUNDED,
-            transform: Transform::plain(UNBOUNDED),
+            transform: Transform::linear(UNBOUNDED),
             spread: Spread::new(),
         }
     }
@@ -146,7 +146,7 @@ impl Outlook {
     pub fn within(mut self, min: f64, max: f64) -> Self {
         assert!(min <= max, "no value is between {min} and {max}");
         self.range = (min, max);
-        self.transform = Transform::plain(self.range);
+        self.transform = Transform::linear(self.range);
         self
     }
 
@@ -196,13 +196,14 @@ impl Outlook {
             self.score(sample);
         }
         let expected = self.seasonal_now();
-        if let Some(shift) = self.level.step(sample, expected) {
-            self.season.shift(self.clock, shift);
-            self.rungs.iter_mut().for_each(|rung| rung.shift(shift.by));
-        }
+        let shift = self.level.step(sample, expected);
         let step = Step { sample, short: self.level.mean(), long: self.level.long_mean() };
         let changed = self.season.learn(self.clock, step, self.level.typical());
         self.clock += 1;
+        if let Some(shift) = shift {
+            self.season.shift(self.clock, shift);
+            self.rungs.iter_mut().for_each(|rung| rung.shift(shift.by));
+        }
         self.forget(changed);
         if self.clock < AGE_YOUNG || self.clock.is_multiple_of(FIT_EVERY) {
             self.fit();

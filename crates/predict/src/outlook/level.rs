@@ -88,10 +88,17 @@ impl Level {
         if self.n < N_PERIODS_MIN * self.short.samples.len() as f64 {
             return None;
         }
-        let shift = self.shifts.learn(self.smoothed[0], self.smoothed[OF_SHIFT])?;
+        let mut shift = self.shifts.learn(self.smoothed[0], self.smoothed[OF_SHIFT])?;
+        let before = self.mean();
+        // The mean has gone along with the steps since it began, by half of their share of its samples while they came.
+        shift.by /= 1.0 - 0.5 * (shift.n_new as f64 / self.short.n as f64).min(1.0);
         self.short.shift(shift);
         self.long.shift(shift);
-        self.smoothed.iter_mut().for_each(|smoothed| *smoothed -= shift.by);
+        let moved = self.mean() - before;
+        for (smoothed, memory) in self.smoothed.iter_mut().zip(MEMORIES) {
+            // So much of the shift has come into it by now.
+            *smoothed -= moved * (1.0 - (1.0 - 1.0 / memory).powf(shift.n_new as f64));
+        }
         Some(shift)
     }
 
@@ -150,9 +157,9 @@ impl Mean {
             && self.mean.is_finite()
     }
 
-    fn shift(&mut self, Shift { by, n_there }: Shift) {
+    fn shift(&mut self, Shift { by, n_new }: Shift) {
         let n = self.samples.len();
-        for age in n_there.min(n)..n {
+        for age in n_new.min(n)..n {
             self.samples[(self.next + n - 1 - age) % n] += by;
         }
         self.sum = self.samples.iter().filter(|value| !value.is_nan()).sum();

@@ -7,6 +7,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::rung::Means;
+
 /// Steps of a stretch.
 const N_STRETCH: usize = 6;
 
@@ -24,17 +26,17 @@ const OFFSET: f64 = 0.05;
 #[non_exhaustive]
 pub enum Scale {
     /// The quantity's own.
-    Plain,
+    Linear,
     /// The logarithm of the distance from the least possible value.
     Log,
-    /// The logarithm of the distances from both ends' ratio.
+    /// The logarithm of the ratio of the distances from both ends.
     Logit,
 }
 
 impl fmt::Display for Scale {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Self::Plain => "linear",
+            Self::Linear => "linear",
             Self::Log => "log",
             Self::Logit => "logit",
         })
@@ -57,23 +59,19 @@ pub(super) struct Spread {
     n_in_stretch: usize,
     n: u64,
     mean: f64,
-    /// Standard deviations of stretches on the quantity's own scale, and on the other that it may have.
-    plain: Moments,
-    other: Moments,
+    /// Standard deviations of stretches, and their squares, on the quantity's own scale and on the other that it may have.
+    own: Means<2>,
+    other: Means<2>,
 }
 
-/// A mean, and the mean of squares.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Moments(f64, f64);
-
 impl Transform {
-    pub(super) const fn plain(range: (f64, f64)) -> Self {
-        Self { scale: Scale::Plain, range, offset: 0.0 }
+    pub(super) const fn linear(range: (f64, f64)) -> Self {
+        Self { scale: Scale::Linear, range, offset: 0.0 }
     }
 
     /// Whether a quantity of this range can have it.
     pub(super) fn is_of(&self, range: (f64, f64)) -> bool {
-        let is_scale = self.scale == Scale::Plain || Scale::of(range) == Some(self.scale) && self.offset > 0.0;
+        let is_scale = self.scale == Scale::Linear || Scale::of(range) == Some(self.scale) && self.offset > 0.0;
         is_scale && self.range == range && self.offset.is_finite()
     }
 
@@ -82,7 +80,7 @@ impl Transform {
         let Self { scale, range: (low, high), offset } = self;
         let (below, above) = (value.clamp(low, high) - low + offset, high - value.clamp(low, high) + offset);
         match scale {
-            Scale::Plain => value,
+            Scale::Linear => value,
             Scale::Log => below.ln(),
             Scale::Logit => (below / above).ln(),
         }
@@ -92,7 +90,7 @@ impl Transform {
     pub(super) fn to_value(self, scaled: f64) -> f64 {
         let Self { scale, range: (low, high), offset } = self;
         let value = match scale {
-            Scale::Plain => scaled,
+            Scale::Linear => scaled,
             Scale::Log => low - offset + scaled.exp().min(f64::MAX),
             Scale::Logit => low - offset + (high - low + 2.0 * offset) / (1.0 + (-scaled).exp()),
         };
@@ -104,7 +102,7 @@ impl Transform {
         let Self { scale, range: (low, high), offset } = self;
         let (below, above) = (value - low + offset, high - value + offset);
         match scale {
-            Scale::Plain => 1.0,
+            Scale::Linear => 1.0,
             Scale::Log => below,
             Scale::Logit => below * above / (below + above),
         }
@@ -124,21 +122,14 @@ impl Scale {
 
 impl Spread {
     pub(super) fn new() -> Self {
-        Self {
-            stretch: [0.0; N_STRETCH],
-            n_in_stretch: 0,
-            n: 0,
-            mean: 0.0,
-            plain: Moments::default(),
-            other: Moments::default(),
-        }
+        Self { stretch: [0.0; N_STRETCH], n_in_stretch: 0, n: 0, mean: 0.0, own: Means::NONE, other: Means::NONE }
     }
 
     pub(super) fn is_sound(&self) -> bool {
         self.n_in_stretch < N_STRETCH
             && self.stretch.iter().all(|value| value.is_finite())
             && self.mean.is_finite()
-            && self.plain.is_sound()
+            && self.own.is_sound()
             && self.other.is_sound()
     }
 
@@ -161,33 +152,25 @@ impl Spread {
         self.mean += (mean - self.mean) / self.n as f64;
         let (low, high) = so_far.range;
         let other = Transform { scale, range: so_far.range, offset: OFFSET * (self.mean - low).min(high - self.mean) };
-        self.plain.learn(deviation, self.n);
-        if other.width(mean) > 0.0 {
-            self.other.learn(deviation / other.width(mean), self.n);
+        for (means, width) in [(&mut self.own, 1.0), (&mut self.other, other.width(mean))] {
+            if width > 0.0 {
+                let scaled = deviation / width;
+                means.learn([scaled, scaled * scaled], f64::INFINITY);
+            }
         }
         if self.n < N_CHOICE || !self.n.is_power_of_two() {
             return None;
         }
-        let least = if so_far.scale == Scale::Plain { BETTER } else { 1.0 };
-        let is_better = other.offset > 0.0 && self.other.variation() < least * self.plain.variation();
-        let chosen = if is_better { other } else { Transform::plain(so_far.range) };
+        let least = if so_far.scale == Scale::Linear { BETTER } else { 1.0 };
+        let is_better = other.offset > 0.0 && variation(self.other) < least * variation(self.own);
+        let chosen = if is_better { other } else { Transform::linear(so_far.range) };
         // Where the offset lies hardly matters.
         (chosen.scale != so_far.scale).then_some(chosen)
     }
 }
 
-impl Moments {
-    fn learn(&mut self, value: f64, n: u64) {
-        self.0 += (value - self.0) / n as f64;
-        self.1 += (value * value - self.1) / n as f64;
-    }
-
-    /// The coefficient of variation; NaN where nothing varies.
-    fn variation(self) -> f64 {
-        (self.1 - self.0 * self.0).max(0.0).sqrt() / self.0
-    }
-
-    fn is_sound(self) -> bool {
-        self.0.is_finite() && self.1.is_finite()
-    }
+/// The coefficient of variation of something, from its mean and that of its squares; NaN where nothing varies.
+fn variation(of: Means<2>) -> f64 {
+    let [mean, square] = of.means;
+    (square - mean * mean).max(0.0).sqrt() / mean
 }

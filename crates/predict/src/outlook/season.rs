@@ -145,14 +145,18 @@ impl Season {
         (N_GIVEN..).zip(changed).filter(|(_, has_changed)| *has_changed).map(|(idx, _)| idx)
     }
 
-    /// What came before step `clock` has moved.
-    pub(super) fn shift(&mut self, clock: u64, Shift { by, n_there }: Shift) {
+    /// The level has moved, up to step `clock` - 1: what was before goes along, and what came since deviates from what it is by now.
+    pub(super) fn shift(&mut self, clock: u64, Shift { by, n_new }: Shift) {
         let n = self.past.len() as u64;
-        for age in n_there as u64..clock.min(n) {
-            let step = &mut self.past[((clock - 1 - age) % n) as usize];
-            step.sample += by;
-            step.short += by;
-            step.long += by;
+        let place = |age: u64| ((clock - 1 - age) % n) as usize;
+        let Step { short, long, .. } = self.past[place(0)];
+        for age in 0..clock.min(n) {
+            let step = &mut self.past[place(age)];
+            *step = if age < n_new as u64 {
+                Step { short, long, ..*step }
+            } else {
+                Step { sample: step.sample + by, short: step.short + by, long: step.long + by }
+            };
         }
     }
 

@@ -27,48 +27,64 @@ const MEMORY: f64 = 10.0;
 pub(super) struct Shifts {
     period: f64,
     n: f64,
-    /// The mean absolute deviation.
+    /// The mean absolute deviation, smoothed.
     typical: f64,
-    /// The size of one that was taken back.
+    /// The size of a shift that was taken back, and for how many steps that is to be remembered.
     taken_back: f64,
+    n_remembered: f64,
     last: f64,
-    /// Steps since the last one.
-    age: usize,
+    /// Deviations that have been large and on one side, up to now, and their sum.
+    n_beyond: usize,
+    sum_beyond: f64,
 }
 
 /// The level has moved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Shift {
     pub(super) by: f64,
-    /// How many of the last steps have been there before; 0 unless the shift takes one back.
-    pub(super) n_there: usize,
+    /// Steps since it began.
+    pub(super) n_new: usize,
 }
 
 impl Shifts {
     pub(super) fn new(period: f64) -> Self {
-        Self { period, n: 0.0, typical: 0.0, taken_back: 0.0, last: 0.0, age: 0 }
+        Self {
+            period,
+            n: 0.0,
+            typical: 0.0,
+            taken_back: 0.0,
+            n_remembered: 0.0,
+            last: 0.0,
+            n_beyond: 0,
+            sum_beyond: 0.0,
+        }
     }
 
     /// Whether this can be what became of `fresh`.
     pub(super) fn is_like(&self, fresh: &Self) -> bool {
         let is_amount = |value: f64| value.is_finite() && value >= 0.0;
         self.period == fresh.period
-            && [self.n, self.typical, self.taken_back].into_iter().all(is_amount)
+            && [self.n, self.typical, self.taken_back, self.n_remembered].into_iter().all(is_amount)
             && self.last.is_finite()
+            && self.sum_beyond.is_finite()
     }
 
     /// Takes a deviation from level and season, and the same over the last few steps.
     pub(super) fn learn(&mut self, deviation: f64, smoothed: f64) -> Option<Shift> {
-        self.age = self.age.saturating_add(1);
-        self.taken_back *= 1.0 - 1.0 / (MEMORY * self.period);
+        self.n_remembered = (self.n_remembered - 1.0).max(0.0);
+        if deviation * smoothed.signum() > AT_REST * self.typical {
+            self.n_beyond = self.n_beyond.saturating_add(1);
+            self.sum_beyond += deviation;
+        } else {
+            (self.n_beyond, self.sum_beyond) = (0, 0.0);
+        }
         let is_known = self.n >= N_KNOWN.max(N_PERIODS_KNOWN * self.period);
         let size = smoothed.abs();
-        if is_known && size > SHIFT * self.typical && size > ALIKE * self.taken_back {
-            // A constant series has no level but its own.
-            let is_at_rest = (deviation - smoothed).abs() <= AT_REST * self.typical;
-            if is_at_rest && self.typical > 0.0 {
-                return Some(self.shift(smoothed));
-            }
+        let known = if self.n_remembered > 0.0 { ALIKE * self.taken_back } else { 0.0 };
+        let is_new = is_known && size > known.max(SHIFT * self.typical);
+        // A constant series has no level but its own.
+        if is_new && self.typical > 0.0 && (deviation - smoothed).abs() <= AT_REST * self.typical {
+            return Some(self.shift());
         }
         let usual = if is_known { size.min(USUAL * self.typical) } else { size };
         self.n = (self.n + 1.0).min(self.period.max(N_KNOWN));
@@ -76,16 +92,15 @@ impl Shifts {
         None
     }
 
-    fn shift(&mut self, by: f64) -> Shift {
+    fn shift(&mut self) -> Shift {
+        let (n_new, sum) = (std::mem::take(&mut self.n_beyond), std::mem::take(&mut self.sum_beyond));
+        let by = sum / n_new.max(1) as f64;
         let most = by.abs().max(self.last.abs());
-        let n_there = if (by + self.last).abs() < TAKEN_BACK * most {
-            self.taken_back = most;
-            std::mem::take(&mut self.age)
-        } else {
-            0
-        };
-        (self.last, self.age) = (by, 0);
-        Shift { by, n_there }
+        if (by + self.last).abs() < TAKEN_BACK * most {
+            (self.taken_back, self.n_remembered) = (most, MEMORY * self.period);
+        }
+        self.last = by;
+        Shift { by, n_new }
     }
 }
 
