@@ -222,28 +222,7 @@ pub struct TracedPoint {
     /// Events of the subsystem that found no room in the ring, until the latest pull.
     pub dropped: u64,
     /// The last of those received, the youngest at the end.
-    pub events: Vec<TracedEvent>,
-}
-
-/// An event of a traced point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "as in `Traced`")]
-pub struct TracedEvent {
-    pub begin_ns: u64,
-    pub end_ns: u64,
-    pub asked: u64,
-    pub returned: i64,
-    pub process: u32,
-    pub thread: u32,
-    pub processor: u32,
-    pub weight: u32,
-}
-
-impl From<&Traced> for TracedEvent {
-    fn from(traced: &Traced) -> Self {
-        let Traced { begin_ns, end_ns, asked, returned, process, thread, processor, weight, .. } = *traced;
-        Self { begin_ns, end_ns, asked, returned, process, thread, processor, weight }
-    }
+    pub events: Vec<Traced>,
 }
 
 /// A summary as JSON has it.

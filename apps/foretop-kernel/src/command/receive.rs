@@ -106,7 +106,7 @@ impl Receive {
         }
         received.map_err(|error| {
             let why = Failure::of(error).message;
-            Failure::work(format!("`{}` holds what came before the stream broke off: {why}", path.display()))
+            Failure::work(format!("`{}` holds what came until this: {why}", path.display()))
         })
     }
 }

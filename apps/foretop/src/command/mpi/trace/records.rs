@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use mpi_trace::{Matching, Placed, Subject, Timeline};
-use record::{Error, Field, Kind, RecordType, Value, Writer};
+use record::{Error, Field, RecordType, Value, Writer};
 use units::Rank;
 
 /// Writes all calls and all messages in the order of their begin, in the own format.
@@ -49,43 +49,35 @@ fn attributes(timeline: &Timeline) -> Vec<(&'static str, String)> {
     attributes
 }
 
-fn whole(name: &str, unit: &str, meaning: &str) -> Field {
-    Field::new(name, Kind::Integer, unit, meaning)
-}
-
 fn call_type() -> RecordType {
     let fields = vec![
-        whole("rank", "", "in MPI_COMM_WORLD"),
-        Field::new("host", Kind::Text, "", "where the rank ran"),
-        whole("thread", "", "of the rank, from 0"),
-        whole("start_ns", "ns", "begin, on the monotonic clock of rank 0's host"),
-        whole("end_ns", "ns", "end"),
-        Field::new("call", Kind::Text, "", "the function"),
-        whole("communicator", "", "as the rank counts them, 0 for MPI_COMM_WORLD; -1 for none"),
-        whole("peer", "", "a rank of MPI_COMM_WORLD; -1 for none, any or MPI_PROC_NULL"),
-        whole("tag", "", "of the message; -1 for none"),
-        whole("size_bytes", "bytes", "of one message"),
-        whole("is_failed", "", "1 if it gave an error"),
-        whole("is_part", "", "1 if the call before it did this too"),
+        Field::integer("rank", "", "in MPI_COMM_WORLD"),
+        Field::text("host", "where the rank ran"),
+        Field::integer("thread", "", "of the rank, from 0"),
+        Field::integer("start_ns", "ns", "begin, on the monotonic clock of rank 0's host"),
+        Field::integer("end_ns", "ns", "end"),
+        Field::text("call", "the function"),
+        Field::integer("communicator", "", "as the rank counts them, 0 for MPI_COMM_WORLD; -1 for none"),
+        Field::integer("peer", "", "a rank of MPI_COMM_WORLD; -1 for none, any or MPI_PROC_NULL"),
+        Field::integer("tag", "", "of the message; -1 for none"),
+        Field::integer("size_bytes", "bytes", "of one message"),
+        Field::integer("is_failed", "", "1 if it gave an error"),
+        Field::integer("is_part", "", "1 if the call before it did this too"),
     ];
     RecordType { name: "MPI Call".into(), attributes: Vec::new(), fields }
 }
 
 fn message_type() -> RecordType {
     let fields = vec![
-        whole("from", "", "the rank that sent it"),
-        whole("to", "", "the rank that received it"),
-        whole("start_ns", "ns", "begin of the send, on the monotonic clock of rank 0's host"),
-        whole("end_ns", "ns", "end of the receive"),
-        whole("send_ns", "ns", "how long the call that sent it took"),
-        whole("receive_ns", "ns", "how long the call that received it took, waiting included"),
-        whole("size_bytes", "bytes", "what was sent"),
+        Field::integer("from", "", "the rank that sent it"),
+        Field::integer("to", "", "the rank that received it"),
+        Field::integer("start_ns", "ns", "begin of the send, on the monotonic clock of rank 0's host"),
+        Field::integer("end_ns", "ns", "end of the receive"),
+        Field::integer("send_ns", "ns", "how long the call that sent it took"),
+        Field::integer("receive_ns", "ns", "how long the call that received it took, waiting included"),
+        Field::integer("size_bytes", "bytes", "what was sent"),
     ];
     RecordType { name: "MPI Message".into(), attributes: Vec::new(), fields }
-}
-
-fn large(number: u64) -> Value {
-    Value::Integer(number.cast_signed())
 }
 
 fn known(number: Option<impl Into<i64>>) -> Value {
@@ -99,29 +91,29 @@ fn call_values(timeline: &Timeline, placed: &Placed, host: &str) -> Vec<Value> {
         Subject::Stage { .. } => None,
     };
     vec![
-        known(Some(placed.rank)),
-        Value::Text(host.into()),
-        known(Some(placed.thread)),
-        large(placed.start_ns),
-        large(placed.end_ns),
-        Value::Text(event.operation.name().into()),
+        Value::unsigned(placed.rank),
+        Value::text(host),
+        Value::unsigned(placed.thread),
+        Value::unsigned(placed.start_ns),
+        Value::unsigned(placed.end_ns),
+        Value::text(event.operation.name()),
         known(placed.communicator_and_peer().map(|(communicator, _)| communicator)),
         known(timeline.peer(placed)),
         known(tag),
-        large(event.bytes),
-        Value::Integer(i64::from(event.is_failed)),
-        Value::Integer(i64::from(event.is_part())),
+        Value::unsigned(event.bytes),
+        Value::unsigned(event.is_failed),
+        Value::unsigned(event.is_part()),
     ]
 }
 
 fn message_values(send: &Placed, receive: &Placed) -> Vec<Value> {
     vec![
-        known(Some(send.rank)),
-        known(Some(receive.rank)),
-        large(send.start_ns),
-        large(receive.end_ns),
-        large(send.end_ns - send.start_ns),
-        large(receive.end_ns - receive.start_ns),
-        large(send.event.bytes),
+        Value::unsigned(send.rank),
+        Value::unsigned(receive.rank),
+        Value::unsigned(send.start_ns),
+        Value::unsigned(receive.end_ns),
+        Value::unsigned(send.end_ns - send.start_ns),
+        Value::unsigned(receive.end_ns - receive.start_ns),
+        Value::unsigned(send.event.bytes),
     ]
 }
