@@ -99,7 +99,7 @@ impl Receive {
         if let Some(Relation { offset_ns, bound_ns, drift_ppb, drift_bound_ppb, .. }) = relation {
             let [offset, bound] = [offset_ns, bound_ns].map(span_ns);
             let drift = format!("{drift_ppb:.0} ± {drift_bound_ppb:.0} parts in 10^9");
-            written(writeln!(out, "this clock is ahead by {offset} ± {bound}, with a drift of {drift}"))?;
+            written(writeln!(out, "this clock minus the agent's: {offset} ± {bound}, drift {drift}"))?;
         }
         if let Some(place) = destination.take(&path)? {
             written(writeln!(out, "copied to {place}"))?;
