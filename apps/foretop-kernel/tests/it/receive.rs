@@ -120,7 +120,7 @@ fn of_an_agent_that_is_killed_the_file_holds_what_came_and_says_so() {
     drop(agent);
     let output = child.wait_with_output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(1) && told.contains("the stream broke off"), "{told}");
+    assert!(output.status.code() == Some(1) && told.contains("holds what came until this: "), "{told}");
     let (file, info) = received(&output);
     assert!(info.contains("\nCut: "), "{info}");
     assert!(kernel(&["show", file.to_str().unwrap()]).status.success());
