@@ -206,8 +206,11 @@ def scores_of(task: Task) -> dict[str, Sums]:
 def windows(task: Task, samples: Samples) -> Iterator[tuple[Samples, Samples, dict[str, Callable[[], Samples]]]]:
     """Give each window's past, what came, and everybody's quantiles. A window without any value is left out."""
     day = 86_400 / task.dataset.step_seconds
-    outlook = foretop.Outlook([day, 7 * day] if day >= 2 else [7 * day], task.n_ahead)
     first = len(samples) - task.n_windows * task.n_ahead
+    periods = [day, 7 * day] if day >= 2 else [7 * day]
+    # What never was below 0 before is taken for an amount.
+    is_amount = not (samples[:first] < 0).any()
+    outlook = foretop.Outlook(periods, task.n_ahead, non_negative=is_amount)
     outlook.step(samples[:first])
     for origin in range(first, len(samples), task.n_ahead):
         past, came = samples[:origin], samples[origin : origin + task.n_ahead]

@@ -120,9 +120,9 @@ def shown(count: Count) -> str:
 
 def walk_of(series: Series) -> Walk:
     """Walk through a series, and note what everybody says at each step and what comes after it."""
-    _, samples, day = series
+    _, samples, day, bounds = series
     lead, first = day // 4, min(7 * day, len(samples) // 3)
-    outlook = foretop.Outlook([day, 7 * day], lead)
+    outlook = foretop.Outlook([day, 7 * day], lead, bounds=bounds)
     outlook.step(samples[:first])
     there, came, chances, rates = [], [], [], []
     margins: list[list[list[float]]] = [[] for _ in LINE_HOURS]

@@ -36,6 +36,11 @@ N_POLLS = 10
 # So that the work lasts for ten pulls or more.
 N_OBSERVED_ROUNDS = {"read": 120, "fault": 25}
 
+# For pulls of 10 s: work of 10 s and more that mostly computes, and as long without it.
+SELDOM_MS = 10_000
+N_ORDINARY_ROUNDS = 10
+QUIET_SECONDS = 15
+
 # Where the kernel is told to account for what programs take, and the type of programs at software events.
 STATISTICS = Path("/proc/sys/kernel/bpf_stats_enabled")
 PERF_EVENT = 7
@@ -57,6 +62,13 @@ class Bench:
         command = [self.work_program, work, str(N_ROUNDS)]
         return float(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
 
+    def ordinary_cpu_seconds(self) -> float:
+        """Return what a program that mostly computes takes of a processor: waiting for others that run is not in it."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([self.work_program, "ordinary", str(N_ORDINARY_ROUNDS)], check=True, stdout=subprocess.DEVNULL)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
     def observed(self, work: str, agent: "Agent") -> tuple[float, float, list[float]]:
         """Return what an event takes, the share of a core that the work got, and the agent's estimates meanwhile."""
         began = time.monotonic()
@@ -73,17 +85,21 @@ class Bench:
         return event_ns, spent / elapsed, costs[:-1]
 
     def pairs(self, work: str, watching: Watching) -> list[tuple[float, float]]:
-        """Return the time of an event without and with probes, pair after pair, the order alternating."""
+        """Return the time of an event without and with probes, pair after pair."""
+        return self.pairs_of(lambda: self.event_ns(work), watching)
+
+    def pairs_of(self, measure: Callable[[], float], watching: Watching) -> list[tuple[float, float]]:
+        """Return what is measured without and with probes, pair after pair, the order alternating."""
         found = []
         for i in range(self.n_pairs):
             if i % 2:
                 with watching():
-                    on = self.event_ns(work)
-                off = self.event_ns(work)
+                    on = measure()
+                off = measure()
             else:
-                off = self.event_ns(work)
+                off = measure()
                 with watching():
-                    on = self.event_ns(work)
+                    on = measure()
             found.append((off, on))
         return found
 
@@ -274,23 +290,72 @@ def programs(pid: int) -> dict[str, tuple[int, int, int]]:
 def run_times(bench: Bench) -> None:
     """Print for how long the programs of a timed fault run: what others do on this host is not in it."""
     begins, ends = [], []
-    before_all = STATISTICS.read_text()
-    STATISTICS.write_text("1")
-    try:
-        with bench.agent() as agent:
-            agent.turn(["vm"], interval_ms=10_000)
-            for _ in range(2 * bench.n_pairs):
-                before = programs(agent.pid)
-                bench.event_ns("fault")
-                for number, (kind, run_ns, runs) in programs(agent.pid).items():
-                    n = runs - before[number][2]
-                    # Others are at events that this work does not make.
-                    if n >= N_EVENTS:
-                        (ends if kind == PERF_EVENT else begins).append((run_ns - before[number][1]) / n)
-    finally:
-        STATISTICS.write_text(before_all)
+    with accounting(), bench.agent() as agent:
+        agent.turn(["vm"], interval_ms=SELDOM_MS)
+        for _ in range(2 * bench.n_pairs):
+            before = programs(agent.pid)
+            bench.event_ns("fault")
+            for number, (kind, run_ns, runs) in programs(agent.pid).items():
+                n = runs - before[number][2]
+                # Others are at events that this work does not make.
+                if n >= N_EVENTS:
+                    (ends if kind == PERF_EVENT else begins).append((run_ns - before[number][1]) / n)
     rows = [["its begin, a tracepoint", with_interval(begins)], ["its end, a software event", with_interval(ends)]]
     print_table("What the programs of a timed fault run for", ["program at", "a run, ns"], rows)
+
+
+@contextmanager
+def accounting() -> Iterator[None]:
+    """Have the kernel account for what programs take meanwhile."""
+    before = STATISTICS.read_text()
+    STATISTICS.write_text("1")
+    try:
+        yield
+    finally:
+        STATISTICS.write_text(before)
+
+
+def accounted(agent: "Agent", meanwhile: Callable[[], object]) -> tuple[float, float, float]:
+    """Return runs a second of the agent's programs, and of a core in percent what they and the agent took meanwhile."""
+    with accounting():
+        began, cpu, before = time.monotonic(), agent.cpu_seconds(), programs(agent.pid)
+        meanwhile()
+        elapsed, after = time.monotonic() - began, programs(agent.pid)
+        spent = agent.cpu_seconds() - cpu
+    runs = sum(after[one][2] - before[one][2] for one in after)
+    run_ns = sum(after[one][1] - before[one][1] for one in after)
+    return runs / elapsed, 100e-9 * run_ns / elapsed, 100 * spent / elapsed
+
+
+def account(bench: Bench) -> None:
+    """Print what pulls of 10 s and their probes take by account, beside what ordinary work loses by paired runs."""
+    rows = []
+    with bench.agent() as agent:
+        every = [one["name"] for one in statuses(agent)]
+        for name, subsystems in [("vm", ["vm"]), ("filesystem", ["filesystem"]), ("all", every)]:
+            watching = agent.watching(subsystems, interval_ms=SELDOM_MS)
+            with watching():
+                # What others on this host do is in the account, and not in what the work loses.
+                quiet_runs, quiet, _ = accounted(agent, lambda: time.sleep(QUIET_SECONDS))
+                runs, bpf, own = accounted(agent, bench.ordinary_cpu_seconds)
+            lost = [100 * (1 - off / on) for off, on in bench.pairs_of(bench.ordinary_cpu_seconds, watching)]
+            _, low, high = interval(lost)
+            of_work = bpf - quiet
+            within = "yes" if low <= of_work <= high else "no"
+            figures = [f"{runs:.0f}", f"{quiet_runs:.0f}", f"{bpf:.4f}", f"{own:.4f}", f"{bpf + own:.4f}"]
+            rows.append([name, *figures, f"{of_work:.4f}", with_interval(lost, digits=2), within])
+    head = [
+        "subsystems",
+        "runs of programs a second",
+        "without the work",
+        "they take, % of a core",
+        "the agent, %",
+        "together, % (goal 0.1)",
+        "by the work alone, %",
+        "the work loses by paired runs, %",
+        "contains it",
+    ]
+    print_table("Pulls of 10 s beside ordinary work, by account and by paired runs", head, rows)
 
 
 def statuses(agent: Agent) -> list[dict[str, Any]]:
@@ -326,20 +391,20 @@ def overhead(bench: Bench) -> None:
 def estimates(bench: Bench) -> None:
     """Print the agent's own estimate of what this work costs beside paired runs."""
     rows = []
-    with bench.agent() as agent:
-        for work, name in [("read", "filesystem"), ("fault", "vm")]:
-            errors, shares = [], []
-            for _ in range(bench.n_pairs):
-                off = bench.event_ns(work)
-                with agent.watching([name], interval_ms=PULL_INTERVAL_MS)():
-                    # What others on this host do is in the estimate as well.
-                    others = agent.costs(lambda polled: polled < N_POLLS)
-                    on, busy, costs = bench.observed(work, agent)
-                share = (1 - off / on) * busy
-                shares.append(100 * share)
-                own = statistics.median(costs) - statistics.median(others)
-                errors.append(100 * (own / share - 1))
-            rows.append([work, name, with_interval(shares, digits=1), with_interval(errors)])
+    for work, name in [("read", "filesystem"), ("fault", "vm")]:
+        errors, shares = [], []
+        for _ in range(bench.n_pairs):
+            off = bench.event_ns(work)
+            # Each agent takes prices of its own.
+            with bench.agent() as agent, agent.watching([name], interval_ms=PULL_INTERVAL_MS)():
+                # What others on this host do is in the estimate as well.
+                others = agent.costs(lambda polled: polled < N_POLLS)
+                on, busy, costs = bench.observed(work, agent)
+            share = (1 - off / on) * busy
+            shares.append(100 * share)
+            own = statistics.median(costs) - statistics.median(others)
+            errors.append(100 * (own / share - 1))
+        rows.append([work, name, with_interval(shares, digits=1), with_interval(errors)])
     head = ["work", "subsystem", "of a core, paired, %", "own estimate off by, % (goal 20)"]
     print_table("The agent's own estimate beside paired runs", head, rows)
 
@@ -350,6 +415,9 @@ def main() -> None:
     arguments.add_argument("--binary", type=Path, default=PROGRAMS / "foretop-kernel", help="the program to measure")
     arguments.add_argument("--pairs", type=int, default=9, help="pairs of runs for each figure")
     arguments.add_argument("--run-times", action="store_true", help="only for how long the programs of a fault run")
+    arguments.add_argument(
+        "--account", action="store_true", help="only pulls of 10 s by account, and the agent's own estimates"
+    )
     given = arguments.parse_args()
     if os.geteuid() != 0 or not Path("/sys/kernel/btf/vmlinux").exists():
         print("SKIPPED what watching the kernel costs: it needs root and /sys/kernel/btf/vmlinux")
@@ -359,10 +427,16 @@ def main() -> None:
         if given.run_times:
             run_times(bench)
             return
+        if given.account:
+            account(bench)
+            estimates(bench)
+            print_machine(machine())
+            return
         per_event(bench)
         run_times(bench)
         per_pull(bench)
         overhead(bench)
+        account(bench)
         estimates(bench)
     print_machine(machine())
     bpftrace = subprocess.run(["bpftrace", "--version"], check=True, stdout=subprocess.PIPE, text=True).stdout

@@ -1,6 +1,8 @@
 /* Work that makes known events for bench/kernel_cost.py: prints the nanoseconds of one event, the fastest of several rounds.
  *
- * Usage: kernel_work call|read|fault ROUNDS
+ * `ordinary` is a program that mostly computes: of each 10 ms or so, it reads five times and touches five new pages.
+ *
+ * Usage: kernel_work call|read|fault|ordinary ROUNDS
  */
 #define _GNU_SOURCE
 #include <stdint.h>
@@ -12,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EVENTS = 20000, PAGE = 4096 };
+enum { EVENTS = 20000, PAGE = 4096, STRETCHES = 100, TURNS = 20000000, EVENTS_OF_A_STRETCH = 5 };
 
 static int file;
 
@@ -37,16 +39,16 @@ static void calls(void)
         syscall(SYS_getppid);
 }
 
-static void reads(void)
+static void some_reads(int n)
 {
     char bytes[64];
-    for (int i = 0; i < EVENTS; i++)
+    for (int i = 0; i < n; i++)
         must(pread(file, bytes, sizeof bytes, 0) == sizeof bytes, "pread");
 }
 
-static void faults(void)
+static void some_faults(int n)
 {
-    size_t length = (size_t)EVENTS * PAGE;
+    size_t length = (size_t)n * PAGE;
     char *pages = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     must(pages != MAP_FAILED, "mmap");
     madvise(pages, length, MADV_NOHUGEPAGE);
@@ -55,12 +57,37 @@ static void faults(void)
     munmap(pages, length);
 }
 
+static void reads(void)
+{
+    some_reads(EVENTS);
+}
+
+static void faults(void)
+{
+    some_faults(EVENTS);
+}
+
+static void ordinary(void)
+{
+    for (int i = 0; i < STRETCHES; i++) {
+        volatile uint64_t number = 1;
+        for (int turn = 0; turn < TURNS; turn++)
+            number = number * 5 + 1;
+        some_reads(EVENTS_OF_A_STRETCH);
+        some_faults(EVENTS_OF_A_STRETCH);
+    }
+}
+
 int main(int n, char **arguments)
 {
     const char *name = n == 3 ? arguments[1] : "";
-    void (*work)(void) = !strcmp(name, "call") ? calls : !strcmp(name, "read") ? reads : !strcmp(name, "fault") ? faults : NULL;
+    void (*work)(void) = !strcmp(name, "call")       ? calls
+                         : !strcmp(name, "read")     ? reads
+                         : !strcmp(name, "fault")    ? faults
+                         : !strcmp(name, "ordinary") ? ordinary
+                                                     : NULL;
     if (!work) {
-        fprintf(stderr, "usage: kernel_work call|read|fault ROUNDS\n");
+        fprintf(stderr, "usage: kernel_work call|read|fault|ordinary ROUNDS\n");
         return 2;
     }
     char bytes[64] = {0};

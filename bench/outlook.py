@@ -2,8 +2,8 @@
 
 Errors are absolute, over all leads within a horizon, and scaled by the mean absolute difference of samples a day apart in the past of
 their window (MASE). CRPS is the weighted quantile loss at 0.1 to 0.9, as GIFT-Eval has it. Forecasts are medians. Everything is the
-median over windows. The interval score (Winkler) of 80 % is its width and ten times what came outside of it, scaled as errors are: it rewards narrow
-intervals that hold. Peers are fitted to the last 14 days of each window's past. The statements are "some value within 6 h is
+median over windows. Outlooks and AUTO know the bounds of CPUs, requests, network and demand, as a node does. The interval score
+(Winkler) of 80 % is its width and ten times what came outside of it, scaled as errors are: it rewards narrow intervals that hold. Peers are fitted to the last 14 days of each window's past. The statements are "some value within 6 h is
 above the 95th percentile of the past"; they are answered at moments that lie as far apart. The trees are LightGBM's by mlforecast, set up as in
 its introduction: differences of a day, lags, rolling means and the time of day; intervals by its conformal method.
 """
@@ -28,6 +28,7 @@ LEVELS = np.arange(1, 10) / 10
 COVERED = [0.025, 0.1, 0.9, 0.975]
 N_WINDOWS = 13
 SEED = 1
+AMOUNT = (0, None)
 # Windows of a straight line, in hours: what `predict_linear` is given in common alerts.
 LINE_HOURS = [0.5, 1, 6]
 
@@ -49,11 +50,12 @@ class Score(NamedTuple):
 
 
 class Series(NamedTuple):
-    """Samples, and how many of them make a day."""
+    """Samples, how many of them make a day, and what they can be."""
 
     name: str
     samples: Samples
     day: int
+    bounds: tuple[float | None, float | None] = (None, None)
 
 
 def main() -> None:
@@ -103,13 +105,13 @@ def all_series() -> Iterator[Series]:
         slots = ((stamps - stamps[0]).astype(np.int64) + 150) // 300
         samples = np.full(slots[-1] + 1, np.nan)
         samples[slots] = np.loadtxt(file, delimiter=",", skiprows=1, usecols=1)
-        yield Series(file.stem, samples, 288)
+        yield Series(file.stem, samples, 288, (0, 100) if "cpu" in file.stem else AMOUNT)
     if shutil.which("Rscript"):
         read = subprocess.run(
             ["Rscript", "-e", "cat(forecast::taylor, sep='\\n')"], capture_output=True, text=True, check=False
         )
         if read.returncode == 0:
-            yield Series("taylor (R, forecast)", np.array(read.stdout.split(), float), 48)
+            yield Series("taylor (R, forecast)", np.array(read.stdout.split(), float), 48, AMOUNT)
     yield from made_series(np.random.default_rng(SEED))
 
 
@@ -131,7 +133,7 @@ def made_series(chance: np.random.Generator) -> Iterator[Series]:
     requests = np.exp(3 + 0.8 * shape * week + noise(0.9, 0.15))
     requests[chance.random(len(t)) < 0.05] = np.nan
     requests[day * 12 : day * 12 + 200] = np.nan
-    yield Series("made: gaps", requests, day)
+    yield Series("made: gaps", requests, day, AMOUNT)
     yield Series("made: timers", 10 + noise(0.8, 0.5) + 60 * (t % day < 4) + 20 * (t % 72 == 10), day)
     yield Series("made: random walk", np.cumsum(chance.normal(0, 1, len(t))), day)
     yield Series("made: AR(1)", 50 + noise(0.99, 1), day)
@@ -139,10 +141,10 @@ def made_series(chance: np.random.Generator) -> Iterator[Series]:
 
 def scores_of(series: Series, n_windows: int) -> tuple[dict[str, Score], Samples]:
     """Return each forecaster's scores, and our coverage of 80 and 95 %."""
-    _, samples, day = series
+    _, samples, day, bounds = series
     within = [day // 24, day // 4, day]
     origins = np.linspace(len(samples) * 0.6, len(samples) - day - 1, n_windows).astype(int)
-    outlook = foretop.Outlook([day, 7 * day], day)
+    outlook = foretop.Outlook([day, 7 * day], day, bounds=bounds)
     outlook.step(samples[: origins[0]])
     results: dict[str, list[Score]] = {}
     coverage = []
@@ -153,7 +155,7 @@ def scores_of(series: Series, n_windows: int) -> tuple[dict[str, Score], Samples
         ends = outlook.quantiles(day, COVERED)[:, known]
         coverage.append([np.mean((ends[i] <= came[known]) & (came[known] <= ends[-1 - i])) for i in (1, 0)])
         whole = filled(past)[-14 * day :]
-        for name, forecast in forecasters(outlook, whole, day).items():
+        for name, forecast in forecasters(outlook, whole, series).items():
             quantiles = forecast()
             away = np.abs(came - quantiles[4])
             losses = [2 * np.nansum(pinball(came, row, level)) for row, level in zip(quantiles, LEVELS, strict=True)]
@@ -180,12 +182,13 @@ def scores_of(series: Series, n_windows: int) -> tuple[dict[str, Score], Samples
     return medians, np.mean(coverage, axis=0)
 
 
-def forecasters(outlook: foretop.Outlook, past: Samples, day: int) -> dict[str, Callable[[], Samples]]:
+def forecasters(outlook: foretop.Outlook, past: Samples, series: Series) -> dict[str, Callable[[], Samples]]:
     """Each gives its quantiles at `LEVELS`, a row each, for a day."""
+    day = series.day
     seasons = [day, 7 * day] if len(past) >= 14 * day else [day]
 
     def auto() -> Samples:
-        forecast = foretop.fit(past[-1200:], "AUTO").forecast(day)
+        forecast = foretop.fit(past[-1200:], "AUTO", bounds=series.bounds).forecast(day)
         lower, upper = zip(*(forecast.interval(level) for level in (0.8, 0.6, 0.4, 0.2)), strict=True)
         return np.array([*lower, forecast.mean, *upper[::-1]])
 
@@ -266,9 +269,9 @@ def filled(samples: Samples) -> Samples:
 
 def statements(series: Series) -> list[str]:
     """Return how many there were, how many came true, and Brier scores."""
-    _, samples, day = series
+    _, samples, day, bounds = series
     lead, first = day // 4, len(samples) // 3
-    outlook = foretop.Outlook([day, 7 * day], lead)
+    outlook = foretop.Outlook([day, 7 * day], lead, bounds=bounds)
     outlook.step(samples[:first])
     came: list[bool] = []
     ours, base = [], []

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Builds, tests or checks the program that measures the kernel, `foretop-kernel`, which needs clang and libelf; all else does without.
+# With it the library is built that programs in C link to control it.
 #
 # `test` runs what needs root as root where it can be had without a password, and says so where it cannot.
 # Usage: scripts/kernel.sh build|test|clippy
@@ -31,7 +32,7 @@ run_tests() {
 }
 
 case "${1:-}" in
-    build) cargo build --release --locked -p foretop-kernel ;;
+    build) cargo build --release --locked -p foretop-kernel -p kernel-link ;;
     test) run_tests ;;
     clippy) cargo clippy --all-targets --locked "${packages[@]}" -- -D warnings ;;
     *)

@@ -96,6 +96,12 @@ impl Outlook {
         Ok(())
     }
 
+    /// The scale on which it is forecast: "log" or "logit" for a bounded quantity that varies the less the nearer it is to a bound, else "linear".
+    #[getter]
+    fn scale(&self, py: Python<'_>) -> String {
+        self.with(py, |outlook| outlook.scale().to_string())
+    }
+
     /// The values below which the next `horizon` samples stay with these probabilities.
     ///
     /// Parameters

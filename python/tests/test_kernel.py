@@ -124,11 +124,12 @@ def test_a_real_agent_is_controlled(tmp_path: Path) -> None:
                         other.off()
                 status = other.status()
                 assert (status["is_on"], status["interval_ms"], status["holder"]) == (True, 30_000, None)
-                traced = [one["node"] for one in status["subsystems"] if "Read" in one["points"]]
+                traced = [one["node"] for one in status["subsystems"] if one["points"].get("Read") == "trace"]
                 assert traced == [17]
                 with pytest.raises(AgentError, match="there is no subsystem `vmm`"):
                     agent.on("vmm")
                 assert isinstance(agent.summaries(), list)
+                assert agent.traces() == []
                 other.off()
                 assert not agent.status()["is_on"]
         finally:

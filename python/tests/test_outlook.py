@@ -30,6 +30,13 @@ def test_quantiles_are_those_of_what_comes() -> None:
     assert outlook.season is not None and outlook.season > 0.7
 
 
+def test_what_varies_by_a_share_is_on_a_log_scale() -> None:
+    outlook = foretop.Outlook([DAY], DAY, non_negative=True)
+    assert outlook.scale == "linear"
+    outlook.step(np.exp(made(20) / 5))
+    assert outlook.scale == "log"
+
+
 def test_paths_are_distributed_as_the_quantiles_say() -> None:
     outlook = foretop.Outlook([DAY], DAY, non_negative=True)
     outlook.step(made(20))

@@ -284,7 +284,20 @@ export interface KernelSubsystem {
   source: string;
   weight: number | null;
   cost_cores: number;
+  points: Record<string, KernelPointState>;
+  probes: KernelPaid[];
   missing: string[];
+}
+
+/** What becomes of a point's events. */
+export type KernelPointState = "inactive" | "summary" | "trace";
+
+/** A part of a subsystem's cost: a program, or counting what they found. */
+export interface KernelPaid {
+  what: string;
+  price_ns: number;
+  per_sec: number;
+  cost_cores: number;
 }
 
 /** How the agent that measures the kernel is doing: `docs/formats/kernel-control.md`. */
@@ -295,8 +308,38 @@ export interface KernelStatus {
   cost_cores: number;
   own_cores: number;
   holder: [string, number] | null;
+  queue: string[];
   nodes: { number: number; node: string }[];
   subsystems: KernelSubsystem[];
+}
+
+/** What came of the agent's traced points. */
+export interface KernelTraces {
+  now_ns: number;
+  alarm: string | null;
+  traces: KernelTrace[];
+}
+
+export interface KernelTrace {
+  node: number;
+  subsystem: string;
+  point: string;
+  is_traced: boolean;
+  received: number;
+  per_sec: number;
+  dropped: number;
+  events: KernelEvent[];
+}
+
+export interface KernelEvent {
+  begin_ns: number;
+  end_ns: number;
+  asked: number;
+  returned: number;
+  process: number;
+  thread: number;
+  processor: number;
+  weight: number;
 }
 
 export interface MpiJobs {

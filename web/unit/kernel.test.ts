@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { linesOf, sentenceOf } from "../src/kernel.ts";
+import { captionOf, cellsOf, costsOf, inOrder, lineOf, sentenceOf } from "../src/kernel.ts";
 import type { KernelStatus, KernelSubsystem } from "../src/wire.ts";
 
 const part = (name: string, more: Partial<KernelSubsystem> = {}): KernelSubsystem => ({
@@ -10,6 +10,8 @@ const part = (name: string, more: Partial<KernelSubsystem> = {}): KernelSubsyste
   source: "bpf",
   weight: 1,
   cost_cores: 0,
+  points: {},
+  probes: [],
   missing: [],
   ...more,
 });
@@ -21,6 +23,7 @@ const status = (more: Partial<KernelStatus> = {}): KernelStatus => ({
   cost_cores: 0.0071,
   own_cores: 0.0002,
   holder: null,
+  queue: [],
   nodes: [{ number: 0, node: "host" }],
   subsystems: [],
   ...more,
@@ -30,22 +33,36 @@ test("cost and budget stand in one sentence", () => {
   expect(sentenceOf(status())).toBe(
     "on, pulled every 10 s: probes take 0.71 % of a core (a budget of 1.00 %), the agent 0.02 %.",
   );
-  expect(sentenceOf(status({ is_on: false, holder: ["ann", 60] }))).toBe(
-    "off: nothing is attached; ann alone may change it, for 1 min more.",
+  expect(sentenceOf(status({ is_on: false, holder: ["ann", 60], queue: ["bob"] }))).toBe(
+    "off: nothing is attached; ann alone may change it, for 1 min more, then bob.",
   );
 });
 
-test("the dearest subsystem comes first, and what is off not at all", () => {
+test("the dearest subsystem comes first, and what is off last", () => {
   const subsystems = [
-    part("vm", { cost_cores: 0.001, weight: 4 }),
     part("task", { is_on: false }),
+    part("vm", { cost_cores: 0.001, weight: 4 }),
     part("filesystem", { cost_cores: 0.02, weight: null }),
-    part("cpu", { source: "proc", missing: ["times"] }),
+    part("cpu", { source: "proc" }),
   ];
-  expect(linesOf(status({ subsystems }))).toEqual([
+  expect(inOrder(subsystems).map((one) => lineOf(one, false))).toEqual([
     "filesystem: 2.00 %, taken off: too dear",
     "vm: 0.10 %, one event in 4 looked at",
     "cpu: from /proc, no probes",
-    "cpu lacks times",
+    "task: off",
   ]);
+  expect(lineOf(part("vm", { node: 7 }), true)).toBe("vm of node 7: 0.00 %");
+});
+
+test("a probe has its price, its rate and its share", () => {
+  expect(costsOf({ what: "faults_begin", price_ns: 83.4, per_sec: 12_000, cost_cores: 0.001 })).toEqual(["83 ns", "12\u202f000", "0.10 %"]);
+});
+
+test("a traced point says how many events came, and each event when, how long and whose", () => {
+  const event = { begin_ns: 1e9, end_ns: 1e9 + 25_000, asked: 4096, returned: 100, process: 7, thread: 8, processor: 1, weight: 1 };
+  const trace = { node: 0, subsystem: "filesystem", point: "Read", is_traced: true, received: 1_234, per_sec: 12, dropped: 3, events: [event] };
+  expect(captionOf(trace, false)).toBe("filesystem.Read: 1\u202f234 events, 12.00 a second, 3 dropped");
+  expect(captionOf({ ...trace, is_traced: false }, true)).toContain("Read of node 0: 1\u202f234 events, no longer traced");
+  expect(cellsOf(event, 2e9 + 25_000)).toEqual(["1.00 s", "25.0 µs", "4\u202f096", "100", "7", "8", "1"]);
+  expect(cellsOf({ ...event, begin_ns: event.end_ns }, 2e9)[1]).toBe("–");
 });

@@ -1,5 +1,6 @@
 //! What commands have in common: which subsystems of what, and how they are read.
 
+use std::io::{Cursor, Read};
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -35,9 +36,12 @@ pub struct AgentAt {
 impl AgentAt {
     /// Asks the agent, and waits for the answer.
     pub fn ask(&self, request: &Request) -> Result<Answer, Failure> {
-        let Some(url) = &self.url else {
-            return Client::connect(&self.socket).and_then(|mut client| client.ask(request)).map_err(failed);
-        };
+        self.line()?.ask(request)
+    }
+
+    /// A way to ask it more than once.
+    pub fn line(&self) -> Result<Line, Failure> {
+        let Some(url) = &self.url else { return Ok(Line::Socket(self.socket.clone())) };
         let read = |path: &PathBuf| secret::read(path, Form::Token, Privacy::Advised).map_err(Failure::usage_of);
         let token = self.token_file.as_ref().map(read).transpose()?.map(|found| {
             if let Some(exposed) = found.exposed {
@@ -47,10 +51,41 @@ impl AgentAt {
         });
         let trust =
             self.ca.as_deref().map(Trust::from_file).transpose().map_err(Failure::usage_of)?.unwrap_or_default();
-        node_api::Client::trusting(&trust, url.clone(), token).kernel(request).map_err(|error| match error {
-            ClientError::Refused { message, .. } => Failure::work(message),
-            error => Failure::of(error),
-        })
+        Ok(Line::Node(Box::new(node_api::Client::trusting(&trust, url.clone(), token))))
+    }
+}
+
+/// The way to an agent.
+pub enum Line {
+    Socket(PathBuf),
+    Node(Box<node_api::Client>),
+}
+
+impl Line {
+    /// Asks the agent, and waits for the answer.
+    pub fn ask(&self, request: &Request) -> Result<Answer, Failure> {
+        match self {
+            Self::Socket(path) => Client::connect(path).and_then(|mut client| client.ask(request)).map_err(failed),
+            Self::Node(client) => client.kernel(request).map_err(of_node),
+        }
+    }
+
+    /// Receives a file of records of all that is measured.
+    pub fn receive(&self) -> Result<Box<dyn Read + Send>, Failure> {
+        match self {
+            Self::Socket(path) => {
+                let (first, socket) = Client::connect(path).and_then(Client::receive).map_err(failed)?;
+                Ok(Box::new(Cursor::new(first).chain(socket)))
+            }
+            Self::Node(client) => Ok(Box::new(client.kernel_records().map_err(of_node)?)),
+        }
+    }
+}
+
+fn of_node(error: ClientError) -> Failure {
+    match error {
+        ClientError::Refused { message, .. } => Failure::work(message),
+        error => Failure::of(error),
     }
 }
 
@@ -72,7 +107,7 @@ pub struct Measured {
     #[arg(value_name = "SUBSYSTEM")]
     subsystems: Vec<String>,
 
-    /// Points of your own, in TOML: tracepoints and functions; docs/kernel/user.md. Without names of subsystems, these alone
+    /// Points of your own, in TOML: tracepoints, functions and USDT probes; docs/kernel/user.md. Without names of subsystems, these alone
     #[arg(long, value_name = "FILE.toml")]
     points: Option<PathBuf>,
 
@@ -161,16 +196,4 @@ pub fn group(text: &str) -> Result<u32, String> {
         (fields.next() == Some(text)).then(|| fields.nth(1)?.parse().ok()).flatten()
     });
     number.ok_or_else(|| format!("there is no group `{text}` in /etc/group; give its name there, or its number"))
-}
-
-/// A share of a core, as `1%` or `0.01`.
-pub fn share_of_core(text: &str) -> Result<f64, String> {
-    let share = match text.strip_suffix('%') {
-        Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
-        None => text.parse::<f64>(),
-    };
-    match share {
-        Ok(share) if share > 0.0 && share <= 1.0 => Ok(share),
-        _ => Err(format!("`{text}` is no share of a core; give one such as `1%` or `0.01`")),
-    }
 }

@@ -14,6 +14,7 @@ use record_file::RecordFile;
 use crate::command::failed;
 
 /// What a file says of where it is from.
+#[derive(Clone)]
 pub struct Origin {
     /// `host=…` and the like, by number.
     pub nodes: Vec<String>,
@@ -21,12 +22,23 @@ pub struct Origin {
     pub title: Option<String>,
 }
 
+impl Origin {
+    /// With what is to be said of this host, here and now.
+    pub fn attributes(&self) -> Vec<(String, String)> {
+        let mut attributes = record_file::origin(format!("foretop-kernel {}", env!("CARGO_PKG_VERSION")));
+        attributes.extend([
+            ("NumNodes".to_owned(), self.nodes.len().to_string()),
+            ("Nodes".to_owned(), self.nodes.join(", ")),
+        ]);
+        attributes.extend(self.title.clone().map(|title| ("Title".to_owned(), title)));
+        attributes
+    }
+}
+
 /// Writes into a folder.
 pub struct Capture {
     path: PathBuf,
     recorder: Option<Recorder<BufWriter<File>>>,
-    rate_cap: u64,
-    second: (u64, u64),
     received: BTreeMap<(u32, usize), u64>,
     made: BTreeMap<(u32, &'static str), [u64; 2]>,
 }
@@ -40,52 +52,30 @@ pub struct Fate {
 }
 
 impl Capture {
-    /// Begins a file `HOST_YYYYMMDDhhmmss.kernel` in this folder. Above so many records a second, points only count.
-    pub fn begin(
-        folder: &Path,
-        format: Format,
-        engine: &Engine,
-        origin: &Origin,
-        rate_cap: u64,
-    ) -> Result<Self, Failure> {
-        let instrument = format!("foretop-kernel {}", env!("CARGO_PKG_VERSION"));
-        let RecordFile { path, file, mut head } = RecordFile::begin(folder, "kernel", instrument)?;
-        head.extend([
-            ("NumNodes".to_owned(), origin.nodes.len().to_string()),
-            ("Nodes".to_owned(), origin.nodes.join(", ")),
-        ]);
-        head.extend(origin.title.clone().map(|title| ("Title".to_owned(), title)));
+    /// Begins a file `HOST_YYYYMMDDhhmmss.kernel` in this folder.
+    pub fn begin(folder: &Path, format: Format, engine: &Engine, origin: &Origin) -> Result<Self, Failure> {
+        let RecordFile { path, file, head } = RecordFile::begin_from(folder, "kernel", origin.attributes())?;
         let recorder = Recorder::new(format, BufWriter::new(file), head, engine.groups().clone()).map_err(failed)?;
         let (received, made) = (BTreeMap::new(), BTreeMap::new());
-        Ok(Self { path, recorder: Some(recorder), rate_cap, second: (0, 0), received, made })
+        Ok(Self { path, recorder: Some(recorder), received, made })
     }
 
-    /// Takes out what is traced, and retreats to summaries where that is too much.
+    /// Takes out what is traced. Where that is too much, the file has an alarm.
     fn drain(&mut self, engine: &mut Engine) -> Result<(), Error> {
         let Some(recorder) = &mut self.recorder else { return Ok(()) };
         let mut result = Ok(());
-        let mut n = 0;
         let received = &mut self.received;
-        engine.drain(|node, traced: Traced| {
-            n += 1;
+        let alarm = engine.drain(|node, traced: Traced| {
             *received.entry((node, traced.subsystem)).or_default() += 1;
             if result.is_ok() {
                 result = recorder.trace(node, &traced);
             }
-        });
+        })?;
         result?;
-        let now_ns = clock::monotonic_ns();
-        if now_ns - self.second.0 >= 1_000_000_000 {
-            self.second = (now_ns, 0);
+        match alarm {
+            Some(alarm) => recorder.alarm(clock::monotonic_ns(), alarm),
+            None => Ok(()),
         }
-        self.second.1 += n;
-        if self.second.1 > self.rate_cap {
-            let cap = self.rate_cap;
-            recorder
-                .alarm(now_ns, &format!("more than {cap} traced events a second: all points only count from now on"))?;
-            engine.retreat()?;
-        }
-        Ok(())
     }
 
     /// Ends the file: nothing is traced any more, what is in the rings is taken out, and the account of it is written.
@@ -136,6 +126,13 @@ impl Sink for Capture {
     }
 }
 
+/// Where the text beside a file is.
+pub fn beside(path: &Path) -> PathBuf {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".info");
+    beside.into()
+}
+
 /// Writes the text beside a file that is finished, which begins with the file's name and size.
 pub fn describe(path: &Path, mut info: Info) -> Result<(), Failure> {
     let cannot =
@@ -144,8 +141,6 @@ pub fn describe(path: &Path, mut info: Info) -> Result<(), Failure> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     info.head.retain(|(name, _)| name != "FileName");
     info.head.splice(..0, [("FileName".into(), name), ("FileSize".into(), size.to_string())]);
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".info");
-    let beside = PathBuf::from(beside);
+    let beside = beside(path);
     std::fs::write(&beside, info.text()).map_err(|error| cannot(&beside, error))
 }

@@ -4,6 +4,7 @@ pub mod agent;
 pub mod control;
 pub mod cost;
 pub mod files;
+pub mod receive;
 pub mod record;
 pub mod status;
 pub mod study;

@@ -3,6 +3,7 @@
 mod argument;
 mod capture;
 mod command;
+mod delivery;
 
 use std::io;
 use std::process::ExitCode;
@@ -10,7 +11,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use text::help::examples;
 
-use command::{agent, control, cost, files, record, status, study, watch};
+use command::{agent, control, cost, files, receive, record, status, study, watch};
 
 /// See what this host's kernel is doing, at a stated and bounded cost
 #[derive(Parser)]
@@ -33,6 +34,7 @@ enum Command {
     Cost(cost::Cost),
     Trace(record::Trace),
     Record(record::Record),
+    Receive(receive::Receive),
     Show(files::Show),
     Extract(files::Extract),
     Merge(files::Merge),
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
         Command::Cost(command) => command.run(&mut out),
         Command::Trace(command) => command.run(&mut out),
         Command::Record(command) => command.run(&mut out),
+        Command::Receive(command) => command.run(&mut out),
         Command::Show(command) => command.run(&mut out),
         Command::Extract(command) => command.run(&mut out),
         Command::Merge(command) => command.run(&mut out),

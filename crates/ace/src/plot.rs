@@ -6,7 +6,7 @@ use mpi_run::{MalformedRecord, Outcome};
 use netmodel::{Cost, Segment};
 use picture::{Axis, Chart, Colour, Mark, Panel, Picture, Scale, Size};
 use statistics::digest::{BARS_PER_OCTAVE, Summary};
-use text::figure::span_ns;
+use text::figure::{counted, span_ns};
 
 use crate::record::{APPLICATION, MODEL, Model, PING_PONG, POINT, Planned, Point, RANK, RankResult, SWEEP};
 
@@ -78,11 +78,8 @@ fn cost(found: &Model, points: &[Point]) -> Option<(String, Picture)> {
     marks.push(Mark::Dots(own.iter().map(|point| (place(point.size_bytes), point.span_ns)).collect()));
     let n = found.model.segments.len();
     for (idx, line) in lines(&found.model).into_iter().enumerate() {
-        let name = if idx == 0 {
-            format!("alpha + beta n, in {n} {}", if n == 1 { "segment" } else { "segments" })
-        } else {
-            String::new()
-        };
+        let name =
+            if idx == 0 { format!("alpha + beta n, in {}", counted(n as u64, "segment")) } else { String::new() };
         marks.push(Mark::Fit(line, name));
     }
     let spans = own.iter().flat_map(|point| [point.span_ns, point.span.p05_ns, point.span.p95_ns]);

@@ -14,6 +14,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::control::{Answer, Lease, Request};
+use crate::receiver::Receiver;
 use crate::{Engine, Error, Pulled};
 
 /// Where an agent listens, unless it is told otherwise.
@@ -22,11 +23,17 @@ pub const DEFAULT_SOCKET: &str = "/run/foretop-kernel.sock";
 /// As many controllers at a time.
 const CONNECTIONS_MAX: usize = 32;
 
+/// As many receivers at a time, each with a backlog.
+const RECEIVERS_MAX: usize = 4;
+
 /// A longer line is no request.
 const LINE_MAX: usize = 1 << 16;
 
-/// Longest wait, so that an order to end is soon seen.
-const WAIT_MAX: Duration = Duration::from_millis(100);
+/// Longest wait. A signal that orders to end interrupts it, unless it comes just before.
+const WAIT_MAX: Duration = Duration::from_secs(1);
+
+/// Longest wait while points are traced, so that their ring does not fill.
+const TRACING_WAIT_MAX: Duration = Duration::from_millis(100);
 
 /// An agent that calibrates its probes is silent for seconds.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -56,9 +63,19 @@ pub struct Agent {
     listener: UnixListener,
     path: PathBuf,
     connections: Vec<Connection>,
+    /// Those that asked to be receivers, until they are begun.
+    asked: Vec<UnixStream>,
+    receivers: Vec<Receiver>,
+    /// Receivers whose files are to end.
+    ending: Vec<String>,
+    origin: Origin,
+    has_alarm: bool,
     began_ns: u64,
-    n_leases: u64,
+    n_tokens: u64,
 }
+
+/// What files of receivers say of where they are from.
+type Origin = Box<dyn Fn() -> Vec<(String, String)>>;
 
 struct Connection {
     stream: UnixStream,
@@ -93,9 +110,21 @@ impl Agent {
             listener,
             path: path.into(),
             connections: Vec::new(),
+            asked: Vec::new(),
+            receivers: Vec::new(),
+            ending: Vec::new(),
+            origin: Box::new(Vec::new),
+            has_alarm: false,
             began_ns,
-            n_leases: 0,
+            n_tokens: 0,
         })
+    }
+
+    /// The same; files of receivers say this of where they are from, asked at the begin of each.
+    #[must_use]
+    pub fn with_origin(mut self, origin: impl Fn() -> Vec<(String, String)> + 'static) -> Self {
+        self.origin = Box::new(origin);
+        self
     }
 
     /// What it measures.
@@ -113,16 +142,22 @@ impl Agent {
             let now_ns = clock::monotonic_ns();
             if now_ns >= due_ns {
                 if self.engine.is_on() {
-                    let pulled = self.engine.pull()?;
-                    sink.pulled(&mut self.engine, &pulled)?;
+                    self.pull(sink)?;
                 }
                 due_ns = now_ns + self.engine.interval_ms() * 1_000_000;
             }
             if self.engine.is_tracing() {
                 sink.traced(&mut self.engine)?;
+                self.pass_on();
+            }
+            if !(self.asked.is_empty() && self.ending.is_empty()) {
+                // Accounts of receivers begin and end with a pull, so that they add up.
+                self.pull(sink)?;
+                self.see_to_receivers();
             }
             let was = self.engine.interval_ms();
-            self.wait(Duration::from_nanos(due_ns.saturating_sub(clock::monotonic_ns())).min(WAIT_MAX))
+            let longest = if self.engine.is_tracing() { TRACING_WAIT_MAX } else { WAIT_MAX };
+            self.wait(Duration::from_nanos(due_ns.saturating_sub(clock::monotonic_ns())).min(longest))
                 .map_err(|source| Error::Listen { path: self.path.clone(), source })?;
             if self.engine.interval_ms() != was {
                 due_ns = clock::monotonic_ns() + self.engine.interval_ms() * 1_000_000;
@@ -131,13 +166,52 @@ impl Agent {
         Ok(())
     }
 
+    /// Reads everything that is on, for the sink and for receivers.
+    fn pull(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
+        let pulled = self.engine.pull()?;
+        sink.pulled(&mut self.engine, &pulled)?;
+        self.pass_on();
+        self.receivers.retain_mut(|receiver| receiver.pulled(&pulled).is_ok() && receiver.send());
+        Ok(())
+    }
+
+    /// Gives receivers what the sink has taken out.
+    fn pass_on(&mut self) {
+        let (copies, alarm) = self.engine.copies();
+        let is_known = std::mem::replace(&mut self.has_alarm, alarm.is_some());
+        let news = alarm.filter(|_| !is_known);
+        for receiver in &mut self.receivers {
+            let taken = copies.iter().try_for_each(|(node, traced)| receiver.traced(*node, traced));
+            if taken.and_then(|()| news.map_or(Ok(()), |alarm| receiver.alarm(alarm))).is_err() {
+                self.ending.push(receiver.name().into());
+            }
+        }
+    }
+
+    fn see_to_receivers(&mut self) {
+        for name in std::mem::take(&mut self.ending) {
+            self.receivers.retain_mut(|receiver| receiver.name() != name || receiver.end().is_ok());
+        }
+        for stream in std::mem::take(&mut self.asked) {
+            let (name, groups) = (self.token(), self.engine.groups().clone());
+            let begun = Receiver::begin(name, stream, (self.origin)(), groups, self.engine.latest());
+            self.receivers.extend(begun);
+        }
+        self.receivers.retain_mut(Receiver::send);
+        self.engine.copy(!self.receivers.is_empty());
+    }
+
     fn wait(&mut self, longest: Duration) -> io::Result<()> {
         let mut fds = vec![PollFd::from_borrowed_fd(self.listener.as_fd(), PollFlags::IN)];
+        let listens = |receiver: &Receiver| {
+            if receiver.is_behind() { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN }
+        };
         fds.extend(
             self.connections
                 .iter()
                 .map(|connection| PollFd::from_borrowed_fd(connection.stream.as_fd(), PollFlags::IN)),
         );
+        fds.extend(self.receivers.iter().map(|receiver| PollFd::from_borrowed_fd(receiver.as_fd(), listens(receiver))));
         let longest = Timespec::try_from(longest).map_err(io::Error::other)?;
         match poll(&mut fds, Some(&longest)) {
             Err(rustix::io::Errno::INTR) => return Ok(()),
@@ -145,6 +219,12 @@ impl Agent {
         };
         let is_ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
         drop(fds);
+        let mut is_ready_receiver = is_ready[1 + self.connections.len()..].iter();
+        self.receivers.retain_mut(|receiver| {
+            let is_ready = is_ready_receiver.next().is_some_and(|is_ready| *is_ready);
+            receiver.send() && !(is_ready && receiver.is_gone())
+        });
+        self.engine.copy(!self.receivers.is_empty());
         let connections = std::mem::take(&mut self.connections);
         for (connection, is_ready) in connections.into_iter().zip(&is_ready[1..]) {
             if let Some(connection) = if *is_ready { self.talk(connection) } else { Some(connection) } {
@@ -181,7 +261,12 @@ impl Agent {
         }
         while let Some(end) = connection.line.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = connection.line.drain(..=end).collect();
+            let n_receivers = self.receivers.len() + self.asked.len();
             let answer = match serde_json::from_slice::<Request>(&line) {
+                Ok(Request::Receive) if n_receivers < RECEIVERS_MAX => {
+                    self.asked.push(connection.stream);
+                    return None;
+                }
                 Ok(request) => self.answer(request),
                 Err(error) => Answer::Refused { why: format!("this is no request: {error}") },
             };
@@ -199,6 +284,18 @@ impl Agent {
         match request {
             Request::Status => Answer::Status(self.status(now_ns)),
             Request::Summaries => self.engine.summaries(),
+            Request::Traces => self.engine.traces(),
+            Request::Clock => Answer::Clock { now_ns },
+            Request::Receive => {
+                Answer::Refused { why: format!("there are {RECEIVERS_MAX} receivers already; end one of them") }
+            }
+            Request::EndReceive { receiver } => {
+                let is_known = self.receivers.iter().any(|found| found.name() == receiver);
+                if is_known {
+                    self.ending.push(receiver.clone());
+                }
+                done(is_known.then_some(()).ok_or_else(|| format!("there is no receiver `{receiver}`, or no longer")))
+            }
             Request::Lease { name, seconds, wait } => {
                 let token = self.token();
                 match self.lease.ask(&name, &token, seconds, wait, now_ns) {
@@ -216,8 +313,8 @@ impl Agent {
 
     /// Tells controllers apart that may all change things anyway, as the socket is this user's: it need not be a secret.
     fn token(&mut self) -> String {
-        self.n_leases += 1;
-        format!("{:x}-{:x}", self.began_ns, self.n_leases)
+        self.n_tokens += 1;
+        format!("{:x}-{:x}", self.began_ns, self.n_tokens)
     }
 
     fn status(&self, now_ns: u64) -> crate::control::Status {
@@ -244,6 +341,18 @@ impl Drop for Agent {
         // Whoever comes next replaces it in any case.
         let _ = std::fs::remove_file(&self.path);
     }
+}
+
+/// Writes without the signal that ends a process whose peer is gone: a controller may be a program that is measured.
+fn write_quietly(stream: &UnixStream, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match rustix::net::send(stream, bytes, rustix::net::SendFlags::NOSIGNAL) {
+            Ok(n) => bytes = &bytes[n..],
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
 }
 
 /// A controller's end of the socket.
@@ -278,11 +387,33 @@ impl Client {
     /// # Errors
     /// Where the agent refuses, goes away, or speaks otherwise.
     pub fn ask(&mut self, request: &Request) -> Result<Answer, Error> {
+        self.send(request)?;
+        self.answer()
+    }
+
+    /// Receives all that is measured from now on, as a file of records: its first bytes, and the socket that the others come from.
+    ///
+    /// # Errors
+    /// As those of [`Self::ask`].
+    pub fn receive(mut self) -> Result<(Vec<u8>, UnixStream), Error> {
+        self.send(&Request::Receive)?;
+        let begun = self.stream.fill_buf().map_err(|source| Error::NoAgent { path: self.path.clone(), source })?;
+        if begun.first() == Some(&b'{') {
+            self.answer()?;
+        }
+        Ok((self.stream.buffer().to_vec(), self.stream.into_inner()))
+    }
+
+    fn send(&self, request: &Request) -> Result<(), Error> {
         let gone = |source| Error::NoAgent { path: self.path.clone(), source };
         let mut line = serde_json::to_string(request).map_err(|error| gone(io::Error::other(error)))?;
         line.push('\n');
-        self.stream.get_mut().write_all(line.as_bytes()).map_err(gone)?;
-        line.clear();
+        write_quietly(self.stream.get_ref(), line.as_bytes()).map_err(gone)
+    }
+
+    fn answer(&mut self) -> Result<Answer, Error> {
+        let gone = |source| Error::NoAgent { path: self.path.clone(), source };
+        let mut line = String::new();
         (&mut self.stream).take(ANSWER_MAX).read_line(&mut line).map_err(gone)?;
         if !line.ends_with('\n') {
             return Err(gone(ErrorKind::UnexpectedEof.into()));

@@ -20,6 +20,7 @@ use std::rc::Rc;
 
 use libbpf_rs::{
     Btf, Link, MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, ProgramMut, RawTracepointOpts, UprobeOpts,
+    UsdtOpts,
 };
 
 pub use calibrate::{Calibration, calibrate};
@@ -283,7 +284,7 @@ impl BpfArm {
         self.missing.clear();
         let is_there = |attach| match attach {
             Attach::Tracepoint(name) | Attach::UserTracepoint(name, ..) => self.shared.has_tracepoint(name),
-            Attach::SoftwareEvent(_) | Attach::UserFunction(..) => true,
+            Attach::SoftwareEvent(_) | Attach::UserFunction(..) | Attach::UserProbe(..) => true,
         };
         let wanted =
             |name: &str| self.subsystem.programs.iter().any(|program| program.name == name && is_there(program.attach));
@@ -323,6 +324,8 @@ fn until_all_programs_have_seen_it() {
     unsafe { libc::syscall(libc::SYS_membarrier, GLOBAL, 0, 0) };
 }
 
+const ALL_PROCESSES: i32 = -1;
+
 /// Says in `bpf/user.bpf.c` which point an attachment is of, and which argument is its size.
 fn cookie(point: usize, argument: Option<u8>) -> u64 {
     point as u64 | u64::from(argument.unwrap_or(0)) << 8
@@ -338,8 +341,12 @@ fn attach_program(found: &ProgramMut<'_>, attach: Attach, links: &mut Vec<Link>)
         Attach::UserFunction(file, function, point, argument) => {
             let cookie = cookie(point, argument);
             let options = UprobeOpts { cookie, func_name: Some(function.into()), ..UprobeOpts::default() };
-            const ALL_PROCESSES: i32 = -1;
             links.push(found.attach_uprobe_with_opts(ALL_PROCESSES, file, 0, options).map_err(io::Error::other)?);
+        }
+        Attach::UserProbe(file, provider, name, point, argument) => {
+            let options = UsdtOpts { cookie: cookie(point, argument), ..UsdtOpts::default() };
+            let link = found.attach_usdt_with_opts(ALL_PROCESSES, file, provider, name, options);
+            links.push(link.map_err(io::Error::other)?);
         }
         Attach::SoftwareEvent(number) => {
             for event in software_event::on_each_processor(number)? {

@@ -1,12 +1,16 @@
 //! What controllers ask of an agent, and what it answers: a line of JSON each.
 
 mod lease;
+mod settings;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 pub use lease::{Lease, Refused};
+pub use settings::{PointSetting, share_of_core};
+
+use crate::Traced;
 
 /// What a controller asks for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,6 +20,17 @@ pub enum Request {
     Status,
     /// The latest summaries.
     Summaries,
+    /// The latest events of traced points.
+    Traces,
+    /// The agent's clock, to compare it with another.
+    Clock,
+    /// All that is measured from now on. The connection becomes that of a receiver: a file of records, and no further answers.
+    Receive,
+    /// The end of a receiver's file, with the account of what was traced.
+    EndReceive {
+        /// What the file begins with.
+        receiver: String,
+    },
     /// The right to change things, alone.
     Lease {
         /// Who asks, for those who are refused meanwhile.
@@ -98,6 +113,20 @@ pub enum Answer {
         /// Of each node and subsystem.
         summaries: Vec<Summarized>,
     },
+    /// What came of traced points.
+    Traces {
+        /// The monotonic clock, which the events' times compare with.
+        now_ns: u64,
+        /// Why points that were traced only count, where they had to give way.
+        alarm: Option<String>,
+        /// Each point that anything came of since it was turned on.
+        traces: Vec<TracedPoint>,
+    },
+    /// What time it is.
+    Clock {
+        /// On the monotonic clock.
+        now_ns: u64,
+    },
     /// It is not done.
     Refused {
         /// Why, and what would be right.
@@ -154,10 +183,46 @@ pub struct SubsystemStatus {
     pub weight: Option<u32>,
     /// What its probes took of a core in the last interval.
     pub cost_cores: f64,
-    /// Points that do other than count.
+    /// Its points.
     pub points: BTreeMap<String, PointState>,
+    /// What its cost is made of: each program, and `counting` what they found.
+    pub probes: Vec<Paid>,
     /// What is missing, in words.
     pub missing: Vec<String>,
+}
+
+/// A part of a subsystem's cost in the last interval.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Paid {
+    /// A program's name, or `counting`.
+    pub what: String,
+    /// For each run or event, as measured on this host.
+    pub price_ns: f64,
+    /// Runs or events a second.
+    pub per_sec: f64,
+    /// What that took of a core.
+    pub cost_cores: f64,
+}
+
+/// What came of a traced point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TracedPoint {
+    /// The node's number.
+    pub node: u32,
+    /// The subsystem's name.
+    pub subsystem: String,
+    /// The point's.
+    pub point: String,
+    /// Whether it still is traced.
+    pub is_traced: bool,
+    /// Events received.
+    pub received: u64,
+    /// Those of the last whole second.
+    pub per_sec: f64,
+    /// Events of the subsystem that found no room in the ring, until the latest pull.
+    pub dropped: u64,
+    /// The last of those received, the youngest at the end.
+    pub events: Vec<Traced>,
 }
 
 /// A summary as JSON has it.

@@ -1,11 +1,14 @@
 //! What an agent measures: nodes by number, their subsystems, and the changes that controllers make.
 
+mod told;
+
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use crate::control::{Answer, Change, Numbered, PointFigures, PointState, Status, SubsystemStatus, Summarized};
+use crate::control::{Change, PointState};
+use crate::recent::Recent;
 use crate::watch::Key;
-use crate::{Arm, Error, GroupLimits, Measure, Node, Options, Price, Pulled, Subsystem, Traced, Watch};
+use crate::{Arm, Error, GroupLimits, Node, Options, Price, Pulled, Subsystem, Traced, Watch};
 
 /// Opens arms of subsystems, and knows what they cost.
 pub trait Opener {
@@ -64,6 +67,10 @@ pub struct Engine {
     interval_ms: u64,
     budget_cores: Option<f64>,
     groups: GroupLimits,
+    recent: Recent,
+    alarm: Option<String>,
+    /// Records that were handed over, once more for receivers; where nobody receives, none are kept.
+    copies: Option<Vec<(u32, Traced)>>,
 }
 
 /// What controllers want of a subsystem of a node.
@@ -102,7 +109,17 @@ impl Engine {
             interval_ms,
             budget_cores,
             groups: GroupLimits::default(),
+            recent: Recent::new(u64::MAX),
+            alarm: None,
+            copies: None,
         }
+    }
+
+    /// The same, but above so many records of traced points a second, all points only count from then on.
+    #[must_use]
+    pub fn with_rate_cap(mut self, cap: u64) -> Self {
+        self.recent.cap = cap;
+        self
     }
 
     /// Makes a change, all of it or nothing.
@@ -131,6 +148,7 @@ impl Engine {
             });
         }
         self.wanted = wanted;
+        self.alarm = None;
         self.interval_ms = change.interval_ms.unwrap_or(self.interval_ms);
         self.budget_cores = change.budget_cores.or(self.budget_cores);
         self.is_on = change.is_on.unwrap_or(self.is_on);
@@ -187,6 +205,9 @@ impl Engine {
             }
         }
         self.watch.keep(&Options { budget_cores: self.budget_cores });
+        if !self.is_on {
+            self.recent.clear();
+        }
         Ok(())
     }
 
@@ -195,6 +216,7 @@ impl Engine {
         self.is_on = false;
         self.watch = Watch::new();
         self.latest = [].into();
+        self.recent.clear();
     }
 
     /// Reads everything that is on.
@@ -206,11 +228,43 @@ impl Engine {
         Ok(Rc::clone(&self.latest))
     }
 
-    /// Hands over the records of traced points that there are, with the numbers of their nodes.
-    pub fn drain(&mut self, mut each: impl FnMut(u32, Traced)) {
-        let nodes = &self.nodes;
+    /// Hands over the records of traced points that there are, with the numbers of their nodes. Where they are more than the cap
+    /// allows, all points only count from now on, and what comes back says so.
+    ///
+    /// # Errors
+    /// Where the kernel does not let points go back to counting.
+    pub fn drain(&mut self, mut each: impl FnMut(u32, Traced)) -> Result<Option<&str>, Error> {
+        let (nodes, recent, copies) = (&self.nodes, &mut self.recent, &mut self.copies);
         let number = |node: &Node| nodes.iter().find(|(_, found)| *found == node).map_or(0, |(number, _)| *number);
-        self.opener.drain(&mut |node, traced| each(number(node), traced));
+        self.opener.drain(&mut |node, traced| {
+            let node = number(node);
+            recent.take(node, &traced);
+            copies.iter_mut().for_each(|copies| copies.push((node, traced)));
+            each(node, traced);
+        });
+        if !self.recent.is_too_much(clock::monotonic_ns()) {
+            return Ok(None);
+        }
+        self.retreat()?;
+        let cap = self.recent.cap;
+        Ok(Some(
+            self.alarm.insert(format!("more than {cap} traced events a second: all points only count from now on")),
+        ))
+    }
+
+    /// What the last pull gave.
+    pub(crate) fn latest(&self) -> &[Pulled] {
+        &self.latest
+    }
+
+    /// Whether records that are handed over are kept once more for receivers, until they are taken.
+    pub(crate) fn copy(&mut self, is_wanted: bool) {
+        self.copies = is_wanted.then(|| self.copies.take().unwrap_or_default());
+    }
+
+    /// What was kept for receivers, and why points that were traced only count.
+    pub(crate) fn copies(&mut self) -> (Vec<(u32, Traced)>, Option<&str>) {
+        (self.copies.as_mut().map(std::mem::take).unwrap_or_default(), self.alarm.as_deref())
     }
 
     /// Whether some point leaves a record of each event.
@@ -247,83 +301,6 @@ impl Engine {
     #[must_use]
     pub fn is_on(&self) -> bool {
         self.is_on
-    }
-
-    /// How things are; who has the lease and what the agent takes is for the agent to add.
-    #[must_use]
-    pub fn status(&self) -> Status {
-        let subsystems = self.wanted.iter().map(|(key, wanted)| {
-            let pulled = self.latest.iter().find(|pulled| pulled.key == *key && self.watch.has(*key));
-            let states = wanted.subsystem.points.iter().zip(&wanted.states);
-            SubsystemStatus {
-                node: key.node,
-                name: key.name.into(),
-                is_on: self.is_on && wanted.is_on,
-                source: self.watch.source(*key).unwrap_or_default().into(),
-                weight: pulled.map_or(Some(1), weight),
-                cost_cores: pulled.map_or(0.0, |pulled| pulled.cost.cores()),
-                points: states
-                    .filter(|(_, state)| **state != PointState::Summary)
-                    .map(|(point, state)| (point.name.into(), *state))
-                    .collect(),
-                missing: self.watch.missing(*key),
-            }
-        });
-        Status {
-            is_on: self.is_on,
-            interval_ms: self.interval_ms,
-            budget_cores: self.budget_cores,
-            cost_cores: self.latest.iter().map(|pulled| pulled.cost.cores()).sum(),
-            own_cores: 0.0,
-            groups: self.groups.as_slice().to_vec(),
-            holder: None,
-            queue: Vec::new(),
-            nodes: self
-                .nodes
-                .iter()
-                .map(|(number, node)| Numbered { number: *number, node: node.to_string() })
-                .collect(),
-            subsystems: subsystems.collect(),
-        }
-    }
-
-    /// The latest summaries, for whoever asks.
-    #[must_use]
-    pub fn summaries(&self) -> Answer {
-        Answer::Summaries { summaries: self.latest.iter().map(summarized).collect() }
-    }
-}
-
-fn weight(pulled: &Pulled) -> Option<u32> {
-    match pulled.measure {
-        Measure::Weight(weight) => Some(weight),
-        Measure::Shed => None,
-    }
-}
-
-fn summarized(pulled: &Pulled) -> Summarized {
-    let summary = &pulled.summary;
-    let points = summary.points.iter().filter(|point| !summary.is_quiet(point)).map(|point| {
-        let all = point.all.clone();
-        let figures = PointFigures {
-            count: all.count,
-            time_ns: all.time_ns,
-            min_ns: all.min_ns,
-            max_ns: all.max_ns,
-            asked: all.asked,
-            returned: all.returned,
-            concurrency: point.concurrency,
-        };
-        (summary.subsystem.points[point.point].name.to_owned(), figures)
-    });
-    Summarized {
-        node: pulled.key.node,
-        subsystem: pulled.key.name.into(),
-        source: pulled.source.into(),
-        start_ns: summary.start_ns,
-        end_ns: summary.end_ns,
-        weight: weight(pulled),
-        points: points.collect(),
     }
 }
 

@@ -82,20 +82,26 @@ impl<W: Write> Recorder<W> {
                 of
             }
         };
-        let whole = |number: u64| Value::Integer(number.cast_signed());
-        let small = |number: u32| Value::Integer(i64::from(number));
         let values = [
-            small(node),
-            whole(traced.begin_ns),
-            whole(traced.end_ns),
-            whole(traced.asked),
+            Value::unsigned(node),
+            Value::unsigned(traced.begin_ns),
+            Value::unsigned(traced.end_ns),
+            Value::unsigned(traced.asked),
             Value::Integer(traced.returned),
-            small(traced.process),
-            small(traced.thread),
-            small(traced.processor),
-            small(traced.weight),
+            Value::unsigned(traced.process),
+            Value::unsigned(traced.thread),
+            Value::unsigned(traced.processor),
+            Value::unsigned(traced.weight),
         ];
         self.write(of, &values)
+    }
+
+    /// Says something more of the file.
+    ///
+    /// # Errors
+    /// Those of the writer that it is given.
+    pub fn attribute(&mut self, name: &str, text: &str) -> Result<(), Error> {
+        Ok(self.out.attribute(name, text)?)
     }
 
     /// Writes that something had to give way.
@@ -103,7 +109,7 @@ impl<W: Write> Recorder<W> {
     /// # Errors
     /// Those of the writer that it is given.
     pub fn alarm(&mut self, at_ns: u64, what: &str) -> Result<(), Error> {
-        self.write(self.alarm, &[Value::Integer(at_ns.cast_signed()), Value::Text(what.into())])
+        self.write(self.alarm, &[Value::unsigned(at_ns), Value::Text(what.into())])
     }
 
     /// Writes how many records of traced points were made, and what became of them.
@@ -111,13 +117,12 @@ impl<W: Write> Recorder<W> {
     /// # Errors
     /// Those of the writer that it is given.
     pub fn account(&mut self, node: u32, subsystem: &str, [made, received, dropped]: [u64; 3]) -> Result<(), Error> {
-        let whole = |number: u64| Value::Integer(number.cast_signed());
         let values = [
-            Value::Integer(i64::from(node)),
+            Value::unsigned(node),
             Value::Text(subsystem.into()),
-            whole(made),
-            whole(received),
-            whole(dropped),
+            Value::unsigned(made),
+            Value::unsigned(received),
+            Value::unsigned(dropped),
         ];
         self.write(self.account, &values)
     }
@@ -131,38 +136,33 @@ impl<W: Write> Recorder<W> {
     }
 }
 
-fn integer(name: impl Into<String>, unit: &str, meaning: impl Into<String>) -> Field {
-    Field::new(name, Kind::Integer, unit, meaning)
-}
-
 fn alarm_type() -> RecordType {
-    let fields =
-        vec![integer("at_ns", "ns", "when, on the monotonic clock"), Field::new("what", Kind::Text, "", "in words")];
+    let fields = vec![Field::integer("at_ns", "ns", "when, on the monotonic clock"), Field::text("what", "in words")];
     RecordType { name: "Alarm".into(), attributes: Vec::new(), fields }
 }
 
 fn account_type() -> RecordType {
     let fields = vec![
-        integer("node", "", "the node's number"),
-        Field::new("subsystem", Kind::Text, "", "its name"),
-        integer("made", "", "records of traced points that the kernel made"),
-        integer("received", "", "those of them that were received"),
-        integer("dropped", "", "those of them that found no room in the ring"),
+        Field::integer("node", "", "the node's number"),
+        Field::text("subsystem", "its name"),
+        Field::integer("made", "", "records of traced points that the kernel made"),
+        Field::integer("received", "", "those of them that were received"),
+        Field::integer("dropped", "", "those of them that found no room in the ring"),
     ];
     RecordType { name: "Trace Account".into(), attributes: Vec::new(), fields }
 }
 
 fn trace_type(subsystem: &Subsystem, point: &Point) -> RecordType {
     let fields = vec![
-        integer("node", "", "the node's number"),
-        integer("start_ns", "ns", "begin, on the monotonic clock"),
-        integer("end_ns", "ns", "end, on the monotonic clock"),
-        integer("asked", "bytes", "asked for"),
-        integer("returned", "bytes", "what came back; below zero for an error"),
-        integer("process", "", "the process"),
-        integer("thread", "", "its thread"),
-        integer("processor", "", "where it ended"),
-        integer("weight", "", "stands for so many events"),
+        Field::integer("node", "", "the node's number"),
+        Field::integer("start_ns", "ns", "begin, on the monotonic clock"),
+        Field::integer("end_ns", "ns", "end, on the monotonic clock"),
+        Field::integer("asked", "bytes", "asked for"),
+        Field::integer("returned", "bytes", "what came back; below zero for an error"),
+        Field::integer("process", "", "the process"),
+        Field::integer("thread", "", "its thread"),
+        Field::integer("processor", "", "where it ended"),
+        Field::integer("weight", "", "stands for so many events"),
     ];
     let attributes = vec![("label".into(), point.label.into())];
     RecordType { name: format!("{} {} Trace", subsystem.title, point.name), attributes, fields }
@@ -170,19 +170,23 @@ fn trace_type(subsystem: &Subsystem, point: &Point) -> RecordType {
 
 fn summary_type(subsystem: &Subsystem, limits: &GroupLimits) -> RecordType {
     let mut fields = vec![
-        integer("node", "", "the node's number"),
+        Field::integer("node", "", "the node's number"),
         Field::new(
             "source",
             Kind::Text,
             "",
             "bpf: programs in the kernel; proc: counts of /proc, which lack what is -1",
         ),
-        integer("start_ns", "ns", "begin of the interval, on the monotonic clock"),
-        integer("end_ns", "ns", "its end"),
-        integer("weight", "", "one event in so many was looked at; 0 while the probes were off for the budget's sake"),
+        Field::integer("start_ns", "ns", "begin of the interval, on the monotonic clock"),
+        Field::integer("end_ns", "ns", "its end"),
+        Field::integer(
+            "weight",
+            "",
+            "one event in so many was looked at; 0 while the probes were off for the budget's sake",
+        ),
         Field::new("cost_cores", Kind::Real, "cores", "what the probes took, by their calibrated prices"),
-        integer("dropped", "", "trace records that found no room in the interval"),
-        integer("lost", "", "events that could not be followed"),
+        Field::integer("dropped", "", "trace records that found no room in the interval"),
+        Field::integer("lost", "", "events that could not be followed"),
     ];
     for point in subsystem.points {
         fields.extend(point_fields(point));
@@ -195,7 +199,7 @@ fn summary_type(subsystem: &Subsystem, limits: &GroupLimits) -> RecordType {
 fn point_fields(point: &Point) -> Vec<Field> {
     let name = |part: &str| format!("{}.{part}", point.name);
     let whole =
-        |part: &str, unit: &str, meaning: &str| integer(name(part), unit, format!("{}: {meaning}", point.label));
+        |part: &str, unit: &str, meaning: &str| Field::integer(name(part), unit, format!("{}: {meaning}", point.label));
     let many = |part: &str, unit: &str, meaning: &str| {
         Field::new(name(part), Kind::Integers, unit, format!("{}: {meaning}", point.label))
     };
@@ -256,14 +260,14 @@ fn summary_values(pulled: &Pulled) -> Vec<Value> {
     };
     let lost: u64 = summary.lost.values().sum();
     let mut values = vec![
-        Value::Integer(i64::from(pulled.key.node)),
+        Value::unsigned(pulled.key.node),
         Value::Text(pulled.source.into()),
-        Value::Integer(summary.start_ns.cast_signed()),
-        Value::Integer(summary.end_ns.cast_signed()),
+        Value::unsigned(summary.start_ns),
+        Value::unsigned(summary.end_ns),
         Value::Integer(weight),
         Value::Real(pulled.cost.cores()),
-        Value::Integer(summary.records_dropped.cast_signed()),
-        Value::Integer(lost.saturating_sub(summary.records_dropped).cast_signed()),
+        Value::unsigned(summary.records_dropped),
+        Value::unsigned(lost.saturating_sub(summary.records_dropped)),
     ];
     for (point, summary) in summary.subsystem.points.iter().zip(&summary.points) {
         values.extend(point_values(point, summary));

@@ -86,6 +86,8 @@ pub enum Attach {
     UserTracepoint(&'static str, usize, Option<u8>),
     /// The entry of a function in a file, likewise.
     UserFunction(&'static str, &'static str, usize, Option<u8>),
+    /// A USDT probe in a file, by its provider and name, likewise.
+    UserProbe(&'static str, &'static str, &'static str, usize, Option<u8>),
 }
 
 /// Work that makes the events of a subsystem, to measure their price with.

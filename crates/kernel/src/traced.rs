@@ -1,11 +1,15 @@
 //! A record of one event of a traced point.
 
-/// What, where, when, and what the hook passed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+use serde::{Deserialize, Serialize};
+
+/// What, where, when, and what the hook passed. In JSON the point is named around it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traced {
     /// The subsystem's place among all.
+    #[serde(skip)]
     pub subsystem: usize,
     /// The point's number.
+    #[serde(skip)]
     pub point: usize,
     /// On the monotonic clock.
     pub begin_ns: u64,

@@ -1,4 +1,4 @@
-//! Points that a user names in TOML: raw tracepoints and functions, through programs that are compiled in.
+//! Points that a user names in TOML: raw tracepoints, functions and USDT probes, through programs that are compiled in.
 
 use serde::Deserialize;
 
@@ -32,6 +32,7 @@ struct Named {
     label: String,
     tracepoint: Option<String>,
     function: Option<String>,
+    usdt: Option<String>,
     file: Option<String>,
     size: Option<u8>,
 }
@@ -66,8 +67,9 @@ fn program(number: usize, named: &Named) -> Result<Program, Error> {
     let label = &named.label;
     let wrong = |what: &str| Err(Error::UserPoints { wrong: format!("the point `{label}` {what}") });
     let without = leaked(label.clone());
-    match (&named.tracepoint, &named.function, &named.file, named.size) {
-        (Some(name), None, None, size) => {
+    let Named { tracepoint, function, usdt, file, .. } = named;
+    match (tracepoint, function, usdt, file, named.size) {
+        (Some(name), None, None, None, size) => {
             let program = match size {
                 None => "user_tracepoint",
                 Some(1) => "user_tracepoint_1",
@@ -79,12 +81,23 @@ fn program(number: usize, named: &Named) -> Result<Program, Error> {
             let attach = Attach::UserTracepoint(leaked(name.clone()), number, size);
             Ok(Program { name: program, attach, without })
         }
-        (None, Some(function), Some(file), None | Some(1..=3)) => {
+        (None, Some(function), None, Some(file), None | Some(1..=3)) => {
             let attach = Attach::UserFunction(leaked(file.clone()), leaked(function.clone()), number, named.size);
             Ok(Program { name: "user_function", attach, without })
         }
-        (None, Some(_), Some(_), _) => wrong("has a size that is no argument: of a function, give 1 to 3"),
-        _ => wrong("needs either `tracepoint`, or `function` and the `file` it is in"),
+        (None, Some(_), None, Some(_), _) => wrong("has a size that is no argument: of a function, give 1 to 3"),
+        (None, None, Some(probe), Some(file), None | Some(1..=12)) => {
+            let Some((provider, name)) =
+                probe.split_once(':').filter(|(provider, name)| ![provider, name].contains(&&""))
+            else {
+                return wrong("has a `usdt` that is no probe: write `provider:name`, as `readelf --notes` lists them");
+            };
+            let [file, provider, name] = [file, provider, name].map(|text| leaked(text.to_owned()));
+            let attach = Attach::UserProbe(file, provider, name, number, named.size);
+            Ok(Program { name: "user_probe", attach, without })
+        }
+        (None, None, Some(_), Some(_), _) => wrong("has a size that is no argument: of a probe, give 1 to 12"),
+        _ => wrong("needs either `tracepoint`, or the `file` that its `function` or `usdt` is in"),
     }
 }
 
@@ -100,6 +113,10 @@ mod tests {
         assert_eq!(user.programs[0].attach, Attach::UserTracepoint("sched_process_exec", 0, None));
         assert_eq!(user.programs[1].attach, Attach::UserFunction("/lib/libc.so", "malloc", 1, Some(1)));
         assert_eq!(user.points.iter().map(|point| point.is_sized).collect::<Vec<_>>(), [false, true]);
+        let text =
+            "[[point]]\nlabel = \"queries\"\nusdt = \"postgresql:query__start\"\nfile = \"/bin/postgres\"\nsize = 12\n";
+        let expected = Attach::UserProbe("/bin/postgres", "postgresql", "query__start", 0, Some(12));
+        assert_eq!(subsystem(text).unwrap().programs[0].attach, expected);
     }
 
     #[track_caller]
@@ -111,7 +128,10 @@ mod tests {
     #[test]
     fn what_is_no_point_is_told_with_its_label() {
         check_refused("", "the point `a` needs either `tracepoint`");
-        check_refused("function = \"f\"", "the `file` it is in");
+        check_refused("function = \"f\"", "the `file` that");
+        check_refused("usdt = \"p:n\"", "the `file` that");
+        check_refused("usdt = \"p:\"\nfile = \"f\"", "`provider:name`");
+        check_refused("usdt = \"p:n\"\nfile = \"f\"\nsize = 13", "give 1 to 12");
         check_refused("tracepoint = \"t\"\nsize = 9", "give 1 to 4");
         check_refused("kprobe = \"t\"", "kprobe");
         check_refused("tracepoint = \"t\"\n[[point]]\nlabel = \"a\"\ntracepoint = \"t\"", "given twice");

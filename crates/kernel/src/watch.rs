@@ -99,6 +99,12 @@ impl Watch {
         Some(self.watched(key)?.arm.name())
     }
 
+    /// What its probes cost.
+    #[must_use]
+    pub fn price(&self, key: Key) -> Option<&Price> {
+        Some(&self.watched(key)?.price)
+    }
+
     /// What is missing of it, in words.
     #[must_use]
     pub fn missing(&self, key: Key) -> Vec<String> {

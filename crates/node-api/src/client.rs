@@ -3,7 +3,7 @@
 mod events;
 mod url;
 
-use std::io;
+use std::io::{self, Read};
 use std::time::Duration;
 
 use http_client::{RequestError, Trust};
@@ -33,6 +33,7 @@ const STREAM_TIMEOUT: Duration = Duration::from_secs(40);
 /// The longest answer there is, 100,000 forecasts with bounds at full precision, is below 10 MB.
 const BODY_BYTES_MAX: u64 = 64 << 20;
 const EVENTS_PATH: &str = "/api/v1/events";
+const RECORDS_PATH: &str = "/api/v1/kernel/records";
 const TRIAL_PATH: &str = "/api/v1/rules/try";
 /// A week of a rule about one signal takes seconds, of one about eight half a minute.
 const TRIAL_TIMEOUT: Duration = Duration::from_secs(120);
@@ -223,6 +224,12 @@ impl Client {
         self.read(self.send(Method::POST, "/api/v1/kernel", &[], Some(request))?)
     }
 
+    /// All that the agent measures from now on, as a file of records, until it is asked to end it.
+    pub fn kernel_records(&self) -> Result<impl Read + Send + 'static, ClientError> {
+        let response = self.send(Method::GET, RECORDS_PATH, &[], None::<&()>)?;
+        Ok(response.into_body().into_with_config().limit(u64::MAX).reader())
+    }
+
     /// How the forecasts did so far.
     pub fn accuracy(&self, id: &str) -> Result<Accuracy, ClientError> {
         self.get(&series_path(id, "/accuracy"), &[])
@@ -300,7 +307,7 @@ impl Client {
         if path == TRIAL_PATH {
             config = config.timeout_global(Some(TRIAL_TIMEOUT));
         }
-        if path == EVENTS_PATH {
+        if [EVENTS_PATH, RECORDS_PATH].contains(&path) {
             config =
                 config.timeout_global(None).timeout_recv_response(Some(TIMEOUT)).timeout_per_read(Some(STREAM_TIMEOUT));
         }

@@ -25,6 +25,20 @@ pub struct Season {
     pub explained_ratio: f64,
 }
 
+/// On which scale a series is forecast.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Scale {
+    /// Its own.
+    #[default]
+    Linear,
+    /// The logarithm of the distance from the least value that it can have.
+    Log,
+    /// The logarithm of the ratio of the distances from both ends of its range.
+    Logit,
+}
+
 /// Answer of `GET /api/v1/series/{id}/outlook`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
@@ -57,6 +71,9 @@ pub struct Outlook {
     /// Seasons beside days and weeks, the one that explains most first.
     #[serde(default)]
     pub seasons: Vec<Season>,
+    /// The scale on which it is forecast.
+    #[serde(default)]
+    pub scale: Scale,
 }
 
 /// Answer of `GET /api/v1/probability`: how probable a statement about a series is.

@@ -146,6 +146,8 @@ fn described_routes(access: &Arc<Access>) -> OpenApiRouter<App> {
         .routes(routes!(mpi::last_arrival))
         .routes(routes!(kernel::status, kernel::ask))
         .routes(routes!(kernel::summaries))
+        .routes(routes!(kernel::traces))
+        .routes(routes!(kernel::records))
         .routes(routes!(metrics::metrics))
         .layer(from_fn_with_state(Arc::clone(access), access::require_token));
     guarded.merge(OpenApiRouter::new().routes(routes!(health::healthz)).routes(routes!(health::readyz)))

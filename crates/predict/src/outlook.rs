@@ -19,6 +19,9 @@
 //! Beside the seasons that are given, up to two more are looked for in the last samples, again when twice as many are known and then every 2,048
 //! steps. A season that is found has a regressor of its own: its weight is learned like that of all others.
 //!
+//! All of this is on a scale on which the quantity varies as much wherever it is: its own, or where it is bounded maybe a log or logit. A
+//! deviation that is out of all proportion and stays is a new level, to which the past is moved.
+//!
 //! A step takes the same time and memory however long the series is.
 
 mod calendar;
@@ -29,8 +32,10 @@ mod level;
 mod paths;
 mod periods;
 mod rung;
+mod scale;
 mod search;
 mod season;
+mod shift;
 
 use std::time::Duration;
 
@@ -39,12 +44,14 @@ use units::Timestamp;
 
 use level::Level;
 use rung::{N_CANDIDATES, OF_LAST, Rung, Said};
+use scale::{Spread, Transform};
 use season::{N_SEASON, Season, Step};
 
 pub use calendar::Calendar;
 pub use joint::Joint;
 pub use paths::Paths;
 pub use periods::{Periods, PeriodsError};
+pub use scale::Scale;
 pub use search::FoundSeason;
 
 /// Regressors that follow the level, and all of them.
@@ -65,6 +72,8 @@ const N_KNOWN_MIN: f64 = 4.0;
 
 /// More steps than anybody will ever take.
 const CLOCK_MAX: u64 = 1 << 52;
+
+const UNBOUNDED: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
 
 /// The furthest that can be forecast.
 const N_LEADS_MAX: usize = 1 << 16;
@@ -93,6 +102,9 @@ pub struct Outlook {
     /// In steps: memory is counted in it.
     period: f64,
     range: (f64, f64),
+    /// Everything else is on the scale that this leads to.
+    transform: Transform,
+    spread: Spread,
 }
 
 /// A season that is taken out of the level.
@@ -120,7 +132,9 @@ impl Outlook {
             seasonal: (periods != Periods::NONE).then(|| seasonal(&rungs, period)),
             rungs,
             period,
-            range: (f64::NEG_INFINITY, f64::INFINITY),
+            range: UNBOUNDED,
+            transform: Transform::linear(UNBOUNDED),
+            spread: Spread::new(),
         }
     }
 
@@ -132,6 +146,7 @@ impl Outlook {
     pub fn within(mut self, min: f64, max: f64) -> Self {
         assert!(min <= max, "no value is between {min} and {max}");
         self.range = (min, max);
+        self.transform = Transform::linear(self.range);
         self
     }
 
@@ -157,14 +172,38 @@ impl Outlook {
     /// Takes the next sample. One that is not finite is a gap.
     pub fn step(&mut self, sample: f64) {
         let sample = if sample.is_finite() { sample } else { f64::NAN };
+        if let Some(better) = self.spread.learn(sample, self.transform) {
+            self.rescale(better);
+        }
+        self.step_scaled(self.transform.to_scale(sample));
+    }
+
+    /// Begins anew on another scale, with the samples of the last longest period.
+    fn rescale(&mut self, transform: Transform) {
+        let past: Vec<f64> = self.level.past().map(|scaled| self.transform.to_value(scaled)).collect();
+        let mut fresh = Self::new(self.periods(), self.rungs[self.rungs.len() - 1].lead);
+        fresh.clock = self.clock - past.len() as u64;
+        fresh.season = self.season.fresh(fresh.clock);
+        fresh.range = self.range;
+        fresh.transform = transform;
+        past.into_iter().for_each(|sample| fresh.step_scaled(transform.to_scale(sample)));
+        fresh.spread = self.spread.clone();
+        *self = fresh;
+    }
+
+    fn step_scaled(&mut self, sample: f64) {
         if !sample.is_nan() {
             self.score(sample);
         }
         let expected = self.seasonal_now();
-        self.level.step(sample, expected);
+        let shift = self.level.step(sample, expected);
         let step = Step { sample, short: self.level.mean(), long: self.level.long_mean() };
         let changed = self.season.learn(self.clock, step, self.level.typical());
         self.clock += 1;
+        if let Some(shift) = shift {
+            self.season.shift(self.clock, shift);
+            self.rungs.iter_mut().for_each(|rung| rung.shift(shift.by));
+        }
         self.forget(changed);
         if self.clock < AGE_YOUNG || self.clock.is_multiple_of(FIT_EVERY) {
             self.fit();
@@ -204,6 +243,12 @@ impl Outlook {
         (rung.n() > 0.0).then(|| rung.lasting[N_LEVELS..].iter().sum::<f64>().clamp(0.0, 1.0))
     }
 
+    /// The scale on which it is forecast: a bounded quantity has another one than its own if it varies the less the nearer it is to a bound.
+    #[must_use]
+    pub fn scale(&self) -> Scale {
+        self.transform.scale
+    }
+
     /// Whether this can be an outlook of these seasons as far as `n_leads` that has taken samples, as a decoder must check.
     pub(crate) fn is_of(&self, periods: Periods, n_leads: usize) -> bool {
         let fresh = Self::new(periods, n_leads);
@@ -219,6 +264,8 @@ impl Outlook {
             && self.season.is_like(&fresh.season)
             && is_seasonal_sound
             && (self.period, self.range) == (fresh.period, fresh.range)
+            && self.transform.is_of(self.range)
+            && self.spread.is_sound()
     }
 
     fn score(&mut self, sample: f64) {

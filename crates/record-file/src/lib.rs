@@ -24,25 +24,41 @@ impl RecordFile {
     /// # Errors
     /// When it is there already, or cannot be made.
     pub fn begin(folder: &Path, ending: &str, instrument: String) -> Result<Self, Failure> {
-        let system = rustix::system::uname();
-        let host = system.nodename().to_string_lossy().into_owned();
-        let date = clock::now().to_string();
-        let stamp: String = date.chars().filter(char::is_ascii_digit).take(14).collect();
+        Self::begin_from(folder, ending, origin(instrument))
+    }
+
+    /// The same for a file of what another host says of where it is from, which has its name and moment.
+    ///
+    /// # Errors
+    /// As those of [`Self::begin`].
+    pub fn begin_from(folder: &Path, ending: &str, mut origin: Vec<(String, String)>) -> Result<Self, Failure> {
+        let said = |wanted: &str| origin.iter().find(|(name, _)| name == wanted).map_or("", |(_, text)| text);
+        let is_plain = |c: char| c.is_alphanumeric() || "._-".contains(c);
+        let host = said("HostName").replace(|c| !is_plain(c), "_");
+        let stamp: String = said("BeginDate").chars().filter(char::is_ascii_digit).take(14).collect();
         let name = format!("{host}_{stamp}.{ending}");
         let path = folder.join(&name);
         let file = create(&path)?;
-        let kind = format!("{} {}", system.sysname().to_string_lossy(), system.release().to_string_lossy());
-        let own = [
-            ("FileName", name),
-            ("SystemType", kind),
-            ("HostName", host),
-            ("BootId", boot_id()),
-            ("Instrument", instrument),
-            ("BeginDate", date),
-        ];
-        let head = own.into_iter().chain(clock_offset()).map(|(name, text)| (name.to_owned(), text)).collect();
-        Ok(Self { path, file, head })
+        origin.retain(|(name, _)| name != "FileName");
+        origin.insert(0, ("FileName".to_owned(), name));
+        Ok(Self { path, file, head: origin })
     }
+}
+
+/// What is to be said of what is measured here and now: `SystemType`, `HostName`, `BootId`, `Instrument`, `BeginDate` and the clock's
+/// offsets, in this order; `instrument` is who measures, with its version.
+#[must_use]
+pub fn origin(instrument: String) -> Vec<(String, String)> {
+    let system = rustix::system::uname();
+    let kind = format!("{} {}", system.sysname().to_string_lossy(), system.release().to_string_lossy());
+    let own = [
+        ("SystemType", kind),
+        ("HostName", system.nodename().to_string_lossy().into_owned()),
+        ("BootId", boot_id()),
+        ("Instrument", instrument),
+        ("BeginDate", clock::now().to_string()),
+    ];
+    own.into_iter().chain(clock_offset()).map(|(name, text)| (name.to_owned(), text)).collect()
 }
 
 /// A file that was not there before.
@@ -86,5 +102,15 @@ mod tests {
         assert_eq!(of("BootId").len(), 36);
         let error = create(&made.path).unwrap_err().message;
         assert!(error.contains(&made.path.display().to_string()), "{error}");
+    }
+
+    #[test]
+    fn the_name_of_another_host_leads_nowhere_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let origin = [("HostName", "../../a b"), ("BeginDate", "2026-11-26T08:00:00Z")];
+        let origin = origin.map(|(name, text)| (name.to_owned(), text.to_owned())).to_vec();
+        let made = RecordFile::begin_from(folder.path(), "kernel", origin).unwrap();
+        assert_eq!(made.path, folder.path().join(".._.._a_b_20261126080000.kernel"));
+        assert_eq!(made.head[1], ("HostName".to_owned(), "../../a b".to_owned()));
     }
 }

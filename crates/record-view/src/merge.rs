@@ -4,7 +4,7 @@ use std::io::Write;
 
 use record::{Item, Items, Output, RecordType, Value};
 
-use crate::Error;
+use crate::{Error, Structure};
 
 /// What tells the boot of a file's clock.
 const BOOT: &str = "BootId";
@@ -13,8 +13,10 @@ const BOOT: &str = "BootId";
 pub(crate) const ORIGIN: &str = "MergedFrom";
 
 /// What was merged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Merged {
+    /// What is in the merged file.
+    pub structure: Structure,
     /// Records in all.
     pub n_records: u64,
     /// Records before the first that had a time; they keep their place.
@@ -43,8 +45,7 @@ pub fn merge<W: Write>(
     times: &[String],
     out: &mut Output<W>,
 ) -> Result<Merged, Error> {
-    let mut merger =
-        Merger { times, types: Vec::new(), boot: None, origin: String::new(), merged: Merged::default(), out };
+    let mut merger = Merger { times, boot: None, origin: String::new(), merged: Merged::default(), out };
     let input = |(label, items): (String, _)| {
         let origin = label.clone();
         Input { items, label, origin, types: Vec::new(), ahead: None, time: f64::NEG_INFINITY }
@@ -60,6 +61,7 @@ pub fn merge<W: Write>(
         if let Some((_, of, values)) = inputs[i].ahead.take() {
             merger.say_origin(&inputs[i].origin)?;
             merger.out.record(of, &values)?;
+            merger.merged.structure.types[of].1 += 1;
             merger.merged.n_records += 1;
         }
         merger.advance(&mut inputs[i])?;
@@ -69,7 +71,6 @@ pub fn merge<W: Write>(
 
 struct Merger<'a, W: Write> {
     times: &'a [String],
-    types: Vec<RecordType>,
     boot: Option<String>,
     origin: String,
     merged: Merged,
@@ -107,7 +108,7 @@ impl<W: Write> Merger<'_, W> {
     /// Says where what follows is from, where that is news.
     fn say_origin(&mut self, origin: &str) -> Result<(), Error> {
         if self.origin != origin {
-            self.out.attribute(ORIGIN, origin)?;
+            self.say(ORIGIN.into(), origin.into())?;
             self.origin = origin.into();
         }
         Ok(())
@@ -121,15 +122,22 @@ impl<W: Write> Merger<'_, W> {
                 _ => self.boot = Some(text.into()),
             }
         }
-        Ok(self.out.attribute(&format!("{label}.{name}"), text)?)
+        self.say(format!("{label}.{name}"), text.into())
+    }
+
+    fn say(&mut self, name: String, text: String) -> Result<(), Error> {
+        self.out.attribute(&name, &text)?;
+        self.merged.structure.say(name, text);
+        Ok(())
     }
 
     fn define(&mut self, of: RecordType) -> Result<usize, Error> {
-        match self.types.iter().position(|known| known.name == of.name) {
-            Some(number) if self.types[number].fields == of.fields => Ok(number),
+        let types = &mut self.merged.structure.types;
+        match types.iter().position(|(known, _)| known.name == of.name) {
+            Some(number) if types[number].0.fields == of.fields => Ok(number),
             Some(_) => Err(Error::Conflict { name: of.name }),
             None => {
-                self.types.push(of.clone());
+                types.push((of.clone(), 0));
                 Ok(self.out.define(of)?)
             }
         }
@@ -157,8 +165,10 @@ mod tests {
         let inputs =
             files.iter().enumerate().map(|(i, file)| (i.to_string(), record::read(&file[..]).unwrap())).collect();
         let mut out = Output::new(Format::Own, Vec::new()).unwrap();
-        merge(inputs, &["start_ns".into()], &mut out)?;
-        Ok(out.finish()?)
+        let Merged { structure, .. } = merge(inputs, &["start_ns".into()], &mut out)?;
+        let file = out.finish()?;
+        assert_eq!(crate::structure(record::read(&file[..])?).0, structure, "what is in the file is told");
+        Ok(file)
     }
 
     fn merged(files: &[Vec<u8>]) -> Result<Vec<Item>, Error> {

@@ -13,20 +13,31 @@ pub struct Structure {
     pub types: Vec<(RecordType, u64)>,
 }
 
+impl Structure {
+    /// Adds what comes next in a file.
+    pub fn take(&mut self, item: &Item) {
+        match item {
+            Item::Attribute(name, text) => self.say(name.clone(), text.clone()),
+            Item::Type(of) => self.types.push((of.clone(), 0)),
+            Item::Record { of, .. } => self.types[*of].1 += 1,
+        }
+    }
+
+    /// Adds what a file says of itself. A merged file says again and again which file it goes on with.
+    pub(crate) fn say(&mut self, name: String, text: String) {
+        let said = (name, text);
+        if !self.attributes.contains(&said) {
+            self.attributes.push(said);
+        }
+    }
+}
+
 /// Reads a file to its end. What was read before an error comes with it.
 pub fn structure(items: Items<'_>) -> (Structure, Result<(), Error>) {
     let mut found = Structure::default();
     for item in items {
         match item {
-            Ok(Item::Attribute(name, text)) => {
-                let said = (name, text);
-                // A merged file says again and again which file it goes on with.
-                if !found.attributes.contains(&said) {
-                    found.attributes.push(said);
-                }
-            }
-            Ok(Item::Type(of)) => found.types.push((of, 0)),
-            Ok(Item::Record { of, .. }) => found.types[of].1 += 1,
+            Ok(item) => found.take(&item),
             Err(error) => return (found, Err(error.into())),
         }
     }

@@ -72,6 +72,18 @@ pub enum Item {
 }
 
 impl Value {
+    /// A number that is not below zero; one beyond the range of integers wraps.
+    #[must_use]
+    pub fn unsigned(number: impl Into<u64>) -> Self {
+        Self::Integer(number.into().cast_signed())
+    }
+
+    /// A copy of a text.
+    #[must_use]
+    pub fn text(text: &str) -> Self {
+        Self::Text(text.into())
+    }
+
     /// What kind of field it suits.
     #[must_use]
     pub fn kind(&self) -> Kind {
@@ -100,6 +112,18 @@ impl Field {
     #[must_use]
     pub fn new(name: impl Into<String>, kind: Kind, unit: &str, meaning: impl Into<String>) -> Self {
         Self { name: name.into(), kind, unit: unit.into(), meaning: meaning.into() }
+    }
+
+    /// One of a whole number.
+    #[must_use]
+    pub fn integer(name: impl Into<String>, unit: &str, meaning: impl Into<String>) -> Self {
+        Self::new(name, Kind::Integer, unit, meaning)
+    }
+
+    /// One of text.
+    #[must_use]
+    pub fn text(name: impl Into<String>, meaning: impl Into<String>) -> Self {
+        Self::new(name, Kind::Text, "", meaning)
     }
 }
 

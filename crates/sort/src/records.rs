@@ -1,9 +1,9 @@
 //! A sort as records: `sort-summary`, one for each rank, and `sort-trace`, one for each change of activity.
 
-use record::{Field, Kind, RecordType, Value};
+use record::{Field, RecordType, Value};
 use serde::{Deserialize, Serialize};
 use text::Table;
-use text::figure::span_ns;
+use text::figure::{counted, span_ns};
 use units::Rank;
 
 use crate::Phase;
@@ -62,14 +62,6 @@ impl Sorted {
     }
 }
 
-fn whole(name: impl Into<String>, unit: &str, meaning: impl Into<String>) -> Field {
-    Field::new(name, Kind::Integer, unit, meaning)
-}
-
-fn text(name: &str, meaning: &str) -> Field {
-    Field::new(name, Kind::Text, "", meaning)
-}
-
 /// Phases that take time.
 fn timed() -> impl Iterator<Item = Phase> {
     Phase::ALL.into_iter().filter(|phase| phase.kind() != crate::Kind::Mark)
@@ -79,22 +71,20 @@ fn timed() -> impl Iterator<Item = Phase> {
 #[must_use]
 pub fn summary_type() -> RecordType {
     let mut fields = vec![
-        whole("start_ns", "ns", "when all ranks were there, on the monotonic clock"),
-        whole("end_ns", "ns", "when the output was closed"),
-        whole("rank", "", "which rank this is"),
-        text("host", "its host"),
-        whole("n_ranks", "", "ranks of the sort"),
-        whole("n_numbers", "", "numbers of 8 bytes that this rank sorted"),
-        whole("n_rounds", "", "rounds of trades, the last of which moved nothing"),
-        whole("n_taken", "", "numbers taken from the rank below, in all rounds"),
-        whole("user_ns", "ns", "processor time, in its own code"),
-        whole("sys_ns", "ns", "and in the kernel"),
+        Field::integer("start_ns", "ns", "when all ranks were there, on the monotonic clock"),
+        Field::integer("end_ns", "ns", "when the output was closed"),
+        Field::integer("rank", "", "which rank this is"),
+        Field::text("host", "its host"),
+        Field::integer("n_ranks", "", "ranks of the sort"),
+        Field::integer("n_numbers", "", "numbers of 8 bytes that this rank sorted"),
+        Field::integer("n_rounds", "", "rounds of trades, the last of which moved nothing"),
+        Field::integer("n_taken", "", "numbers taken from the rank below, in all rounds"),
+        Field::integer("user_ns", "ns", "processor time, in its own code"),
+        Field::integer("sys_ns", "ns", "and in the kernel"),
     ];
-    fields.extend(
-        timed().map(|phase| {
-            whole(format!("{}_ns", phase.name()), "ns", format!("all time of the phase `{}`", phase.name()))
-        }),
-    );
+    fields.extend(timed().map(|phase| {
+        Field::integer(format!("{}_ns", phase.name()), "ns", format!("all time of the phase `{}`", phase.name()))
+    }));
     RecordType { name: "sort-summary".into(), attributes: Vec::new(), fields }
 }
 
@@ -102,14 +92,14 @@ pub fn summary_type() -> RecordType {
 #[must_use]
 pub fn trace_type() -> RecordType {
     let fields = vec![
-        whole("at_ns", "ns", "when the phase began, on the monotonic clock"),
-        whole("rank", "", "which rank this is"),
-        text("host", "its host"),
-        text("event", "the phase that begins"),
-        text("kind", "what it drives: memory, files, work, messages; or waiting, which polls and is no work"),
-        whole("round", "", "round of trades"),
-        whole("n_bytes", "bytes", "read, written or sent in it"),
-        whole(
+        Field::integer("at_ns", "ns", "when the phase began, on the monotonic clock"),
+        Field::integer("rank", "", "which rank this is"),
+        Field::text("host", "its host"),
+        Field::text("event", "the phase that begins"),
+        Field::text("kind", "what it drives: memory, files, work, messages; or waiting, which polls and is no work"),
+        Field::integer("round", "", "round of trades"),
+        Field::integer("n_bytes", "bytes", "read, written or sent in it"),
+        Field::integer(
             "processor_ns",
             "ns",
             "processor time of the rank until then; what a phase that waits adds to it was polling",
@@ -118,28 +108,24 @@ pub fn trace_type() -> RecordType {
     RecordType { name: "sort-trace".into(), attributes: Vec::new(), fields }
 }
 
-fn number(number: u64) -> Value {
-    Value::Integer(number.cast_signed())
-}
-
 /// The record `sort-summary` of a rank.
 #[must_use]
 pub fn summary_values(of: &Sorted) -> Vec<Value> {
     let [start_ns, end_ns] = of.ends_ns();
     let mut values = vec![
-        number(start_ns),
-        number(end_ns),
-        number(u64::from(of.rank)),
+        Value::unsigned(start_ns),
+        Value::unsigned(end_ns),
+        Value::unsigned(of.rank),
         Value::Text(of.host.clone()),
-        number(u64::from(of.n_ranks)),
-        number(of.n_numbers),
-        number(u64::from(of.n_rounds)),
-        number(of.n_taken),
-        number(of.user_ns),
-        number(of.system_ns),
+        Value::unsigned(of.n_ranks),
+        Value::unsigned(of.n_numbers),
+        Value::unsigned(of.n_rounds),
+        Value::unsigned(of.n_taken),
+        Value::unsigned(of.user_ns),
+        Value::unsigned(of.system_ns),
     ];
     let times = of.phases_ns();
-    values.extend(timed().map(|phase| number(times[phase as usize])));
+    values.extend(timed().map(|phase| Value::unsigned(times[phase as usize])));
     values
 }
 
@@ -147,14 +133,14 @@ pub fn summary_values(of: &Sorted) -> Vec<Value> {
 pub fn trace_values(of: &Sorted) -> impl Iterator<Item = Vec<Value>> + '_ {
     of.stamps.iter().map(|stamp| {
         vec![
-            number(stamp.at_ns),
-            number(u64::from(of.rank)),
+            Value::unsigned(stamp.at_ns),
+            Value::unsigned(of.rank),
             Value::Text(of.host.clone()),
             Value::Text(stamp.phase.name().into()),
             Value::Text(stamp.phase.kind().name().into()),
-            number(u64::from(stamp.round)),
-            number(stamp.n_bytes),
-            number(stamp.processor_ns),
+            Value::unsigned(stamp.round),
+            Value::unsigned(stamp.n_bytes),
+            Value::unsigned(stamp.processor_ns),
         ]
     })
 }
@@ -181,7 +167,9 @@ pub fn table(ranks: &[Sorted]) -> String {
     let spans = ranks.iter().map(|rank| rank.ends_ns()).map(|[start, end]| end - start);
     let took = span_ns(spans.max().unwrap_or(0) as f64);
     let n_rounds = ranks.first().map_or(0, |rank| rank.n_rounds);
-    format!("{table}\n{all} numbers on {} ranks in order after {n_rounds} rounds, {took}\n", ranks.len())
+    let numbers = counted(all, "number");
+    let [on, rounds] = [(ranks.len() as u64, "rank"), (u64::from(n_rounds), "round")].map(|(n, of)| counted(n, of));
+    format!("{table}\n{numbers} on {on} in order after {rounds}, {took}\n")
 }
 
 #[cfg(test)]
@@ -208,7 +196,7 @@ mod tests {
         summary_type().check(&summary_values(&sorted)).unwrap();
         assert!(trace_values(&sorted).all(|values| trace_type().check(&values).is_ok()));
         let table = table(&[sorted]);
-        assert!(table.contains("8 numbers on 1 ranks in order after 1 rounds, 15 ns"), "{table}");
+        assert!(table.contains("8 numbers on 1 rank in order after 1 round, 15 ns"), "{table}");
         assert!(Phase::ALL.into_iter().enumerate().all(|(idx, phase)| phase as usize == idx));
     }
 }

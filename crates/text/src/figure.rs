@@ -134,6 +134,12 @@ pub fn percent(share: f64) -> String {
     }
 }
 
+/// A number of things that take an `s` where there are several: `1 rank`, `2 ranks`, `0 ranks`.
+#[must_use]
+pub fn counted(n: u64, thing: &str) -> String {
+    format!("{n} {thing}{}", if n == 1 { "" } else { "s" })
+}
+
 /// Three digits, at most two of them after the point.
 #[must_use]
 pub fn three_digits(value: f64) -> String {
@@ -229,5 +235,10 @@ mod tests {
             [0.0, 0.000_012, 0.0067, 0.25, 1.0].map(percent),
             ["0.00 %", "0.0012 %", "0.67 %", "25.0 %", "100 %"]
         );
+    }
+
+    #[test]
+    fn one_thing_is_no_several() {
+        assert_eq!([0, 1, 2].map(|n| counted(n, "rank")), ["0 ranks", "1 rank", "2 ranks"]);
     }
 }

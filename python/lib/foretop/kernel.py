@@ -80,6 +80,11 @@ class Agent:
         summaries: list[dict[str, Any]] = self._asked({"do": "summaries"})["summaries"]
         return summaries
 
+    def traces(self) -> list[dict[str, Any]]:
+        """Return what came of traced points: how many events, their rate, those dropped, and the last of them."""
+        traces: list[dict[str, Any]] = self._asked({"do": "traces"})["traces"]
+        return traces
+
     def on(self, *subsystems: str, nodes: Sequence[int] | None = None) -> None:
         """Turn the whole instrumentation on, as it was set, or with some subsystems added.
 

@@ -6,16 +6,17 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use kernel::control::Change;
+use kernel::control::{Change, share_of_core};
 use kernel::{DEFAULT_SOCKET, Engine, Node, Pulled, Sink};
 use program::{Failure, Interruption, written};
 use text::help::examples;
 use units::span;
 
 use super::failed;
-use super::record::FileFormat;
-use crate::argument::{self, Source, share_of_core};
+use super::record::{FileFormat, RATE_CAP};
+use crate::argument::{self, Source};
 use crate::capture::{Capture, Origin};
+use crate::delivery::Delivery;
 
 /// Serve controllers on a Unix socket: dormant until one of them turns it on
 #[derive(Args)]
@@ -58,9 +59,12 @@ pub struct Agent {
     #[arg(long, value_enum, default_value_t = FileFormat::Own)]
     format: FileFormat,
 
-    /// Above so many traced events a second, points only count, and the file has an alarm
-    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    /// Above so many traced events a second, points only count, and there is an alarm
+    #[arg(long, value_name = "N", default_value_t = RATE_CAP)]
     rate_cap: u64,
+
+    #[command(flatten)]
+    delivery: Delivery,
 
     /// Measure from the start, rather than when a controller says so
     #[arg(long)]
@@ -73,7 +77,7 @@ fn numbered(text: &str) -> Result<(u32, Node), String> {
     Ok((number, node.parse().map_err(|error: kernel::Error| error.to_string())?))
 }
 
-/// Without a file, traced events are taken out and forgotten, so that their buffer does not stay full.
+/// Without a file, traced events are taken out, so that their buffer does not stay full; the engine keeps the last for controllers.
 struct Discard;
 
 impl Sink for Discard {
@@ -82,13 +86,13 @@ impl Sink for Discard {
     }
 
     fn traced(&mut self, engine: &mut Engine) -> Result<(), kernel::Error> {
-        engine.drain(|_, _| {});
-        Ok(())
+        engine.drain(|_, _| {}).map(|_| ())
     }
 }
 
 impl Agent {
     pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        let destination = self.delivery.destination()?;
         let mut nodes: BTreeMap<u32, Node> = BTreeMap::new();
         for (number, node) in self.node {
             if nodes.insert(number, node).is_some() {
@@ -106,17 +110,20 @@ impl Agent {
         let is_over = Interruption::watch()?;
         let names = nodes.iter().map(|(number, node)| format!("{number}={node}")).collect();
         let engine = Engine::new(opener, nodes, self.interval.as_millis() as u64, self.budget);
-        let mut agent = kernel::Agent::listen(engine, &self.socket, self.group).map_err(failed)?;
+        let engine = engine.with_rate_cap(self.rate_cap);
+        let origin = Origin { nodes: names, title: None };
+        let agent = kernel::Agent::listen(engine, &self.socket, self.group).map_err(failed)?;
+        let mut agent = agent.with_origin({
+            let origin = origin.clone();
+            move || origin.attributes()
+        });
         if self.on {
             agent.engine().change(&Change { is_on: Some(true), ..Change::default() }).map_err(failed)?;
         }
         written(writeln!(out, "listening at {}", self.socket.display()).and_then(|()| out.flush()))?;
         let mut capture = match self.out {
             None => None,
-            Some(folder) => {
-                let origin = Origin { nodes: names, title: None };
-                Some(Capture::begin(&folder, self.format.into(), agent.engine(), &origin, self.rate_cap)?)
-            }
+            Some(folder) => Some(Capture::begin(&folder, self.format.into(), agent.engine(), &origin)?),
         };
         let is_over = || is_over.has_come();
         let sink: &mut dyn Sink = match &mut capture {
@@ -127,6 +134,9 @@ impl Agent {
         if let Some(capture) = capture {
             let (path, _) = capture.end(agent.engine())?;
             written(writeln!(out, "{}", path.display()))?;
+            if let Some(place) = destination.take(&path)? {
+                written(writeln!(out, "copied to {place}"))?;
+            }
         }
         Ok(())
     }

@@ -1,16 +1,15 @@
 //! `foretop kernel on|off|set|lease|release`: what controllers ask of an agent.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::Duration;
 
 use clap::Args;
-use kernel::control::{Answer, Change, PointState, Request, SubsystemChange};
+use kernel::control::{Answer, Change, PointSetting, Request, share_of_core};
 use program::{Failure, written};
 use text::help::examples;
 use units::span;
 
-use crate::argument::{AgentAt, share_of_core};
+use crate::argument::AgentAt;
 
 /// Which agent, and by what right.
 #[derive(Args)]
@@ -58,25 +57,15 @@ pub struct Off {
     controlled: Controlled,
 }
 
-fn all_of(subsystems: Vec<String>, is_on: bool) -> BTreeMap<String, SubsystemChange> {
-    subsystems
-        .into_iter()
-        .map(|name| (name, SubsystemChange { is_on: Some(is_on), ..SubsystemChange::default() }))
-        .collect()
-}
-
 impl On {
     pub fn run(self, _out: &mut dyn Write) -> Result<(), Failure> {
-        let subsystems = all_of(self.subsystems, true);
-        self.controlled.change(Change { is_on: Some(true), subsystems, ..Change::default() })
+        self.controlled.change(Change::on(self.subsystems))
     }
 }
 
 impl Off {
     pub fn run(self, _out: &mut dyn Write) -> Result<(), Failure> {
-        let is_on = self.subsystems.is_empty().then_some(false);
-        let subsystems = all_of(self.subsystems, false);
-        self.controlled.change(Change { is_on, subsystems, ..Change::default() })
+        self.controlled.change(Change::off(self.subsystems))
     }
 }
 
@@ -88,8 +77,8 @@ impl Off {
 ]))]
 pub struct Set {
     /// What becomes of a point's events: `inactive`, `summary` or `trace`; may be repeated
-    #[arg(long = "point", value_name = "SUBSYSTEM.POINT=STATE", value_parser = point_state)]
-    points: Vec<(String, String, PointState)>,
+    #[arg(long = "point", value_name = "SUBSYSTEM.POINT=STATE")]
+    points: Vec<PointSetting>,
 
     /// What all probes may take of a core
     #[arg(long, value_name = "SHARE", value_parser = share_of_core)]
@@ -107,33 +96,16 @@ pub struct Set {
     controlled: Controlled,
 }
 
-fn point_state(text: &str) -> Result<(String, String, PointState), String> {
-    let wrong =
-        || format!("`{text}` is no point with a state; write `fs.Read=trace`, or `inactive` or `summary` for `trace`");
-    let (point, state) = text.split_once('=').ok_or_else(wrong)?;
-    let (subsystem, point) = point.split_once('.').ok_or_else(wrong)?;
-    let state = match state {
-        "inactive" => PointState::Inactive,
-        "summary" => PointState::Summary,
-        "trace" => PointState::Trace,
-        _ => return Err(wrong()),
-    };
-    Ok((subsystem.into(), point.into(), state))
-}
-
 impl Set {
     pub fn run(self, _out: &mut dyn Write) -> Result<(), Failure> {
-        let mut subsystems: BTreeMap<String, SubsystemChange> = BTreeMap::new();
-        for (subsystem, point, state) in self.points {
-            subsystems.entry(subsystem).or_default().points.insert(point, state);
-        }
-        self.controlled.change(Change {
-            subsystems,
+        let mut change = Change {
             budget_cores: self.budget,
             interval_ms: self.interval.map(|interval| interval.as_millis() as u64),
             groups: self.groups,
             ..Change::default()
-        })
+        };
+        self.points.into_iter().for_each(|point| change.set_point(point));
+        self.controlled.change(change)
     }
 }
 

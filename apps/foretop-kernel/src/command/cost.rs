@@ -57,6 +57,7 @@ impl Cost {
                     Attach::SoftwareEvent(number) => format!("software event {number}"),
                     Attach::UserTracepoint(name, ..) => format!("tracepoint {name}"),
                     Attach::UserFunction(file, function, ..) => format!("function {function} of {file}"),
+                    Attach::UserProbe(file, provider, name, ..) => format!("probe {provider}:{name} of {file}"),
                 };
                 programs.row([format!("{}.{}", subsystem.name, program.name), at, span_ns(*price)]);
             }

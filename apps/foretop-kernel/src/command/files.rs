@@ -11,7 +11,8 @@ use program::{Failure, written};
 use record::info::Info;
 use record::{Items, Output};
 use record_file::create;
-use record_view::{Bands, By, Line, Plot as What};
+use record_view::{Bands, By, Line, Merged, Plot as What};
+use text::figure::counted;
 use text::help::examples;
 use units::span;
 
@@ -110,7 +111,7 @@ impl Extract {
     }
 }
 
-/// Make one file of several, their records in the order of time
+/// Make one file of several, their records in the order of time, with a text .info beside it
 #[derive(Args)]
 #[command(after_help = examples(&["foretop kernel merge host.kernel program.records --out both.sort-merge"]))]
 pub struct Merge {
@@ -143,9 +144,11 @@ impl Merge {
         let mut output = Output::new(self.format.into(), BufWriter::new(file)).map_err(Failure::of)?;
         let merged = record_view::merge(inputs, &self.times, &mut output).map_err(Failure::of)?;
         output.finish().map_err(Failure::of)?;
-        written(writeln!(out, "{} records in {}", merged.n_records, self.out.display()))?;
-        if merged.n_without_time > 0 {
-            written(writeln!(out, "note: {} records without a time stand at the beginning", merged.n_without_time))?;
+        let Merged { structure, n_records, n_without_time } = merged;
+        describe(&self.out, Info { head: structure.attributes, types: structure.types })?;
+        written(writeln!(out, "{} in {}", counted(n_records, "record"), self.out.display()))?;
+        if n_without_time > 0 {
+            written(writeln!(out, "note: at the beginning, without a time: {}", counted(n_without_time, "record")))?;
         }
         Ok(())
     }
@@ -245,9 +248,9 @@ impl Split {
             let mut head = part.structure.attributes;
             head.insert(0, ("SplitFrom".into(), whole.clone()));
             describe(&path, Info { head, types: part.structure.types })?;
-            written(writeln!(out, "{n} records in {}", path.display()))?;
+            written(writeln!(out, "{} in {}", counted(n, "record"), path.display()))?;
         }
-        written(writeln!(out, "{n_all} records in all"))?;
+        written(writeln!(out, "{} in all", counted(n_all, "record")))?;
         read.map_err(wrong(&self.file))
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use kernel::control::{Change, PointState, SubsystemChange};
+use kernel::control::{Change, PointState, SubsystemChange, share_of_core};
 use kernel::{Engine, Sink, Subsystem, Timing, Traced};
 use program::{Failure, Interruption, written};
 use record::Format;
@@ -15,8 +15,9 @@ use text::help::examples;
 use units::span;
 
 use super::failed;
-use crate::argument::{self, Measured, share_of_core};
+use crate::argument::{self, Measured};
 use crate::capture::{Capture, Fate, Origin};
+use crate::delivery::Delivery;
 
 /// A format of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -35,6 +36,9 @@ impl From<FileFormat> for Format {
         }
     }
 }
+
+/// Traced events a second that a receiver takes in at ease.
+pub const RATE_CAP: u64 = 1_000_000;
 
 /// What records and traces have in common.
 #[derive(Args)]
@@ -139,7 +143,7 @@ pub struct Record {
     trace: Vec<(&'static Subsystem, String)>,
 
     /// Above so many traced events a second, points only count, and the file has an alarm
-    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    #[arg(long, value_name = "N", default_value_t = RATE_CAP)]
     rate_cap: u64,
 
     /// The folder of the file
@@ -153,6 +157,9 @@ pub struct Record {
     /// What the file is called by those who read it
     #[arg(long)]
     title: Option<String>,
+
+    #[command(flatten)]
+    delivery: Delivery,
 }
 
 fn point(text: &str) -> Result<(&'static Subsystem, String), String> {
@@ -163,22 +170,26 @@ fn point(text: &str) -> Result<(&'static Subsystem, String), String> {
 
 impl Record {
     pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        let destination = self.delivery.destination()?;
         let mut notes = Vec::new();
         let traced: Vec<_> = self.trace.iter().map(|(subsystem, point)| (*subsystem, point.as_str())).collect();
-        let mut engine = self.recorded.engine(self.interval, &traced, &mut notes)?;
+        let mut engine = self.recorded.engine(self.interval, &traced, &mut notes)?.with_rate_cap(self.rate_cap);
         for note in notes {
             written(writeln!(out, "note: {note}"))?;
         }
         let nodes = vec![format!("0={}", self.recorded.measured.node()?)];
         let origin = Origin { nodes, title: self.title };
-        let mut capture = Capture::begin(&self.out, self.format.into(), &engine, &origin, self.rate_cap)?;
+        let mut capture = Capture::begin(&self.out, self.format.into(), &engine, &origin)?;
         run(&mut engine, self.recorded.how_long, &mut capture)?;
         let (path, fate) = capture.end(&mut engine)?;
         written(writeln!(out, "{}", path.display()))?;
         if fate.made > 0 {
             written(out.write_all(told(fate).as_bytes()))?;
         }
-        Ok(())
+        match destination.take(&path)? {
+            Some(place) => written(writeln!(out, "copied to {place}")),
+            None => Ok(()),
+        }
     }
 }
 
@@ -257,7 +268,7 @@ impl Sink for Printed<'_> {
 
     fn traced(&mut self, engine: &mut Engine) -> Result<(), kernel::Error> {
         let mut all = Vec::new();
-        engine.drain(|_, traced| all.push(traced));
+        engine.drain(|_, traced| all.push(traced))?;
         for traced in all {
             self.received += 1;
             if self.received <= self.lines && self.broken.is_none() {

@@ -4,9 +4,9 @@ use std::io::Write;
 use std::time::Duration;
 
 use clap::Args;
-use kernel::control::{Answer, PointState, Request, SubsystemStatus};
+use kernel::control::{Answer, Paid, PointState, Request, SubsystemStatus, TracedPoint};
 use program::{Failure, written};
-use text::figure::percent;
+use text::figure::{counted, number, percent, span_ns};
 use text::help::examples;
 use text::{Align, Table};
 use units::span;
@@ -15,14 +15,22 @@ use crate::argument::AgentAt;
 
 /// Show what an agent measures, what that costs, and who may change it
 #[derive(Args)]
-#[command(after_help = examples(&["foretop kernel status", "foretop kernel status --points", "foretop kernel status --summaries"]))]
+#[command(after_help = examples(&["foretop kernel status", "foretop kernel status --probes", "foretop kernel status --traces"]))]
 pub struct Status {
     /// List the points of all subsystems
     #[arg(long)]
     points: bool,
 
-    /// Print the latest summaries as JSON
+    /// List what each probe costs
     #[arg(long, conflicts_with = "points")]
+    probes: bool,
+
+    /// List the latest events of traced points, how many came, and how many were dropped
+    #[arg(long, conflicts_with_all = ["points", "probes"])]
+    traces: bool,
+
+    /// Print the latest summaries as JSON
+    #[arg(long, conflicts_with_all = ["points", "probes", "traces"])]
     summaries: bool,
 
     #[command(flatten)]
@@ -31,8 +39,16 @@ pub struct Status {
 
 impl Status {
     pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
-        let request = if self.summaries { Request::Summaries } else { Request::Status };
+        let request = match (self.summaries, self.traces) {
+            (true, _) => Request::Summaries,
+            (_, true) => Request::Traces,
+            _ => Request::Status,
+        };
         match self.agent.ask(&request)? {
+            Answer::Traces { now_ns, alarm, traces } => {
+                written(out.write_all(traced(now_ns, alarm.as_deref(), &traces).as_bytes()))
+            }
+            Answer::Status(status) if self.probes => written(out.write_all(probes(&status.subsystems).as_bytes())),
             Answer::Status(status) if self.points => written(out.write_all(points(&status.subsystems).as_bytes())),
             Answer::Status(status) => written(out.write_all(shown(&status).as_bytes())),
             answer => {
@@ -90,6 +106,54 @@ fn shown(status: &kernel::control::Status) -> String {
         for missing in one.missing.iter().filter(|_| one.is_on) {
             text += &format!("missing: {}\n", text::printable(missing));
         }
+    }
+    text
+}
+
+fn probes(subsystems: &[SubsystemStatus]) -> String {
+    let (left, right) = (Align::Left, Align::Right);
+    let mut table = Table::new(&[("node", left), ("probe", left), ("price", right), ("per s", right), ("cost", right)]);
+    for one in subsystems {
+        for Paid { what, price_ns, per_sec, cost_cores } in &one.probes {
+            table.row([
+                one.node.to_string(),
+                format!("{}.{what}", one.name),
+                span_ns(*price_ns),
+                number(*per_sec),
+                percent(*cost_cores),
+            ]);
+        }
+    }
+    table.to_string()
+}
+
+/// What came of each traced point, and its latest events, the youngest first.
+fn traced(now_ns: u64, alarm: Option<&str>, traces: &[TracedPoint]) -> String {
+    let mut text = alarm.map(|alarm| format!("alarm: {}\n", text::printable(alarm))).unwrap_or_default();
+    if traces.is_empty() {
+        return text
+            + "no point was traced since it was turned on; begin with `foretop kernel set --point fs.Read=trace`\n";
+    }
+    for one in traces {
+        let TracedPoint { node, subsystem, point, is_traced, received, per_sec, dropped, events } = one;
+        let rate = if *is_traced { format!("{} a second", number(*per_sec)) } else { "no longer traced".into() };
+        let name = text::printable(&format!("{subsystem}.{point}"));
+        let came = counted(*received, "event");
+        text +=
+            &format!("{name} of node {node}: {came}, {rate}, {dropped} dropped of {subsystem} up to the last pull\n");
+        let mut table = Table::of_figures(&["ago", "took", "asked", "returned", "process", "thread", "processor"]);
+        for event in events.iter().rev() {
+            table.row([
+                span_ns(now_ns.saturating_sub(event.end_ns) as f64),
+                span_ns(event.end_ns.saturating_sub(event.begin_ns) as f64),
+                event.asked.to_string(),
+                event.returned.to_string(),
+                event.process.to_string(),
+                event.thread.to_string(),
+                event.processor.to_string(),
+            ]);
+        }
+        text += &format!("\n{table}\n");
     }
     text
 }

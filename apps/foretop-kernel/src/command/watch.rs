@@ -4,6 +4,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use clap::Args;
+use kernel::control::share_of_core;
 use kernel::{Key, Measure, Options, PointSummary, Pulled, Timing};
 use program::{Failure, Interruption, written};
 use text::Table;
@@ -12,7 +13,7 @@ use text::help::examples;
 use units::span;
 
 use super::failed;
-use crate::argument::{self, Measured, share_of_core};
+use crate::argument::{self, Measured};
 
 /// Print summaries of subsystems, interval after interval, with what the probes take
 #[derive(Args)]

@@ -96,6 +96,7 @@ fn a_merged_file_is_split_again_and_nothing_is_lost() {
     let merged = folder.path().join("both.sort-merge");
     done(&["merge", files[0].to_str().unwrap(), files[1].to_str().unwrap(), "--out", merged.to_str().unwrap()]);
     let n_all: u64 = files.iter().map(|file| stated(file)).sum();
+    assert_eq!(stated(&merged), n_all, "the merged file has a text beside it as well");
     for by in [&["file"][..], &["host"], &["instrument"], &["record"], &["time", "--span", "30ms"]] {
         let out = folder.path().join(by[0]);
         std::fs::create_dir(&out).unwrap();

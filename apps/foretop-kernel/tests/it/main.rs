@@ -3,6 +3,7 @@
 mod agent;
 mod files;
 mod iow;
+mod receive;
 mod refusals;
 mod root;
 mod study;

@@ -1,11 +1,13 @@
 //! `foretop mpi trace` on traces and jobs that are there: no MPI is needed.
 
 use std::fs::{self, File};
+use std::io::BufReader;
 use std::path::Path;
 
 use mpi_job::{Folder, Process, RingFile};
 use mpi_trace::file::{Clock, Head, Note, RingNote, VERSION, Writer};
 use mpi_trace::{Event, Level, Operation, Peer, Reading, RingHeader, RingKind, Subject};
+use record::Item;
 
 use crate::command::{Ended, run};
 
@@ -64,6 +66,25 @@ fn a_trace_is_shown_merged_and_exported() {
     trace(&["export", given, "--format", "parquet", "-o", parquet.to_str().unwrap()]).output();
     let bytes = fs::read(parquet).unwrap();
     assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
+
+    let records = folder.path().join("calls.records");
+    trace(&["export", given, "--format", "records", "-o", records.to_str().unwrap()]).output();
+    let items = record::read(BufReader::new(File::open(records).unwrap())).unwrap().map(Result::unwrap);
+    let shown = items.filter_map(|item| match item {
+        Item::Record { of: 0, values } => Some(format!("{:?} {:?} {:?}", values[0], values[3], values[5])),
+        Item::Record { values, .. } => Some(format!("{values:?}")),
+        _ => None,
+    });
+    // In the order of time: a message of 8 bytes from rank 1 is on its way while rank 0 waits for it.
+    let message = "[Integer(1), Integer(0), Integer(2000), Integer(2500), Integer(100), Integer(1500), Integer(8)]";
+    let expected = [
+        r#"Integer(0) Integer(1000) Text("MPI_Recv")"#,
+        r#"Integer(1) Integer(2000) Text("MPI_Send")"#,
+        message,
+        r#"Integer(0) Integer(3000) Text("MPI_Barrier")"#,
+        r#"Integer(1) Integer(8000) Text("MPI_Barrier")"#,
+    ];
+    assert_eq!(shown.collect::<Vec<_>>(), expected);
 }
 
 #[test]

@@ -3,6 +3,9 @@
  * The loader moves each access to where the running kernel has the field (CO-RE), so no header of a kernel is needed to build. */
 #pragma once
 
+/* That registers go by the kernel's names, as below, and not by those of its headers for programs. */
+#define __VMLINUX_H__
+
 #include <linux/bpf.h>
 #include <stdbool.h>
 
@@ -43,11 +46,12 @@ struct task_struct {
     struct task_struct *real_parent;
 } seen_by_core;
 
-/* Registers at a system call of x86-64: its first three arguments. */
+/* Registers of x86-64 at a system call or function: its first three arguments, and where it is. */
 struct pt_regs {
     unsigned long di;
     unsigned long si;
     unsigned long dx;
+    unsigned long ip;
 } seen_by_core;
 
 #define S_IFMT 0170000

@@ -1,6 +1,8 @@
-/* Points that a user names: any raw tracepoint, any function. The cookie of an attachment says which point it is, and
- * above that which argument is its size, counted from 1. */
+/* Points that a user names: any raw tracepoint, any function, any USDT probe. The cookie of an attachment says which point it is,
+ * and above that which argument is its size, counted from 1. */
 #include "point.bpf.h"
+
+#include <bpf/usdt.bpf.h>
 
 #define POINT_OF(cookie) ((u32)(cookie) & (N_POINTS_MAX - 1))
 #define ARGUMENT_OF(cookie) ((u32)((cookie) >> 8))
@@ -47,4 +49,16 @@ int user_function(struct pt_regs *context)
     default:
         return passed(cookie, 0);
     }
+}
+
+/* Where its argument is, its note says; libbpf keeps that in a map. */
+SEC("usdt")
+int user_probe(struct pt_regs *context)
+{
+    u64 cookie = bpf_usdt_cookie(context);
+    u32 argument = ARGUMENT_OF(cookie);
+    long size = 0;
+    if (argument)
+        bpf_usdt_arg(context, argument - 1, &size);
+    return passed(cookie, size > 0 ? size : 0);
 }

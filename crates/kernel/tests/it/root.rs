@@ -324,13 +324,45 @@ fn points_that_a_user_names_are_counted_exactly() {
 
 #[test]
 #[ignore = "needs root; scripts/kernel.sh test runs it"]
+fn probes_of_a_program_are_counted_exactly_with_their_argument() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("probed");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/probed.c");
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+    let options = ["-O2", "-Wall", "-Wextra", "-Werror", source, "-o"];
+    assert!(Command::new(compiler).args(options).arg(&program).status().unwrap().success());
+    let file = program.display();
+    let text = format!(
+        "[[point]]\nlabel = \"steps\"\nusdt = \"foretop:step\"\nfile = \"{file}\"\nsize = 1\n\
+         [[point]]\nlabel = \"others\"\nusdt = \"foretop:step\"\nfile = \"{file}\"\nsize = 2\n\
+         [[point]]\nlabel = \"done\"\nusdt = \"foretop:done\"\nfile = \"{file}\"\n"
+    );
+    let mut work = Waiting(Command::new(&program).arg("100").stdin(Stdio::piped()).spawn().unwrap());
+    let measured = begin(kernel::user::subsystem(&text).unwrap(), work.node());
+    work.0.stdin.take().unwrap().write_all(b"\n").unwrap();
+    assert!(work.0.wait().unwrap().success());
+    let summary = measured.end();
+    let [steps, others, done] = [0, 1, 2].map(|point| &summary.points[point].all);
+    assert_eq!((steps.count, steps.asked), (Some(100), Some((0..100).map(|i| 1000 + i).sum())));
+    // An argument below zero is no size.
+    assert_eq!((others.count, others.asked), (Some(100), Some(0)));
+    assert_eq!(done.count, Some(1));
+}
+
+#[test]
+#[ignore = "needs root; scripts/kernel.sh test runs it"]
 fn a_point_that_the_kernel_lacks_fails_alone() {
     let text = "[[point]]\nlabel = \"nothing\"\ntracepoint = \"no_such_tracepoint\"\n\
-                [[point]]\nlabel = \"execs\"\ntracepoint = \"sched_process_exec\"\n";
+                [[point]]\nlabel = \"execs\"\ntracepoint = \"sched_process_exec\"\n\
+                [[point]]\nlabel = \"no probe\"\nusdt = \"no:such\"\nfile = \"/bin/sh\"\n";
     let user = kernel::user::subsystem(text).unwrap();
     let shared = Bpf::open(Node::Tree(std::process::id()), GroupLimits::default()).unwrap();
     let mut arm = shared.arm(user).unwrap();
-    assert!(matches!(&arm.missing()[..], [one] if one.contains("nothing")), "{:?}", arm.missing());
+    let missing = arm.missing();
+    assert!(
+        matches!(&missing[..], [one, other] if one.contains("nothing") && other.contains("no probe")),
+        "{missing:?}"
+    );
     assert!(Command::new("true").status().unwrap().success());
     assert_eq!(arm.read().unwrap().cells[&(1, 0)].count, Some(1));
 }

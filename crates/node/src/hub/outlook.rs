@@ -4,7 +4,7 @@ use std::iter;
 use std::time::Duration;
 
 use picture::Picture;
-use predict::{Calendar, FoundSeason};
+use predict::{Calendar, FoundSeason, Scale};
 use units::{Confidence, Timestamp, span};
 use warn::{
     Chance, Expression, Foresight, Frame, HORIZON_MAX, History, Question, QuestionError, Statement, View, n_steps,
@@ -76,6 +76,11 @@ impl Hub {
             seen_seconds: past.seconds(outlook.n_leads_seen()),
             season_ratio: outlook.season_weight(),
             seasons: past.seasons(&outlook.found()),
+            scale: match outlook.scale() {
+                Scale::Log => api::Scale::Log,
+                Scale::Logit => api::Scale::Logit,
+                _ => api::Scale::Linear,
+            },
             id: past.id,
             unit: past.unit,
         })

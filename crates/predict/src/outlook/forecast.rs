@@ -113,7 +113,7 @@ impl Outlook {
         probabilities.map(|probability| {
             let error = |idx: usize| errors[idx].1 * errors[idx].0.quantile(probability);
             let value = central + between(error(below), error(above), share);
-            value.clamp(self.range.0, self.range.1)
+            self.transform.to_value(value)
         })
     }
 

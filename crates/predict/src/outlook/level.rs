@@ -2,13 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{N_LEVELS, Periods};
+use super::shift::{Shift, Shifts};
+use super::{N_LEVELS, N_PERIODS_MIN, Periods};
 
 /// Samples that the smoothed deviations remember; the first is the last deviation itself.
 const MEMORIES: [f64; N_LEVELS - 1] = [1.0, 4.0, 16.0, 64.0];
 
 /// A smoothed deviation takes no more of a sample than so many mean absolute deviations; the last one takes all.
 const CLIP: f64 = 4.0;
+
+/// The smoothed deviation by which shifts are told.
+const OF_SHIFT: usize = 1;
 
 /// Samples over which the mean absolute deviation is taken.
 const MEMORY_TYPICAL: f64 = 2000.0;
@@ -24,6 +28,7 @@ pub(super) struct Level {
     n: f64,
     typical: f64,
     last: f64,
+    pub(super) shifts: Shifts,
 }
 
 /// The mean of the last samples, gaps left out; while most of them are gaps, what it was before.
@@ -47,6 +52,7 @@ impl Level {
             n: 0.0,
             typical: 0.0,
             last: f64::NAN,
+            shifts: Shifts::new(short),
         }
     }
 
@@ -59,14 +65,16 @@ impl Level {
             && is_amount(self.n)
             && is_amount(self.typical)
             && (self.last.is_finite() || self.n == 0.0)
+            && self.shifts.is_like(&fresh.shifts)
     }
 
-    /// Takes a sample, NaN for a gap; `season` is what it was expected to deviate by because of its phase.
-    pub(super) fn step(&mut self, sample: f64, season: f64) {
+    /// Takes a sample, NaN for a gap; `season` is what it was expected to deviate by because of its phase. Where the level has shifted, what came before
+    /// counts as if it had been on the new one.
+    pub(super) fn step(&mut self, sample: f64, season: f64) -> Option<Shift> {
         self.short.push(sample);
         self.long.push(sample);
         if sample.is_nan() {
-            return;
+            return None;
         }
         self.last = sample;
         self.n += 1.0;
@@ -77,6 +85,21 @@ impl Level {
             let most = if idx == 0 { f64::INFINITY } else { CLIP * self.typical };
             *smoothed += news.clamp(-most, most) / memory.min(self.n);
         }
+        if self.n < N_PERIODS_MIN * self.short.samples.len() as f64 {
+            return None;
+        }
+        let mut shift = self.shifts.learn(self.smoothed[0], self.smoothed[OF_SHIFT])?;
+        let before = self.mean();
+        // The mean has gone along with the steps since it began, by half of their share of its samples while they came.
+        shift.by /= 1.0 - 0.5 * (shift.n_new as f64 / self.short.n as f64).min(1.0);
+        self.short.shift(shift);
+        self.long.shift(shift);
+        let moved = self.mean() - before;
+        for (smoothed, memory) in self.smoothed.iter_mut().zip(MEMORIES) {
+            // So much of the shift has come into it by now.
+            *smoothed -= moved * (1.0 - (1.0 - 1.0 / memory).powf(shift.n_new as f64));
+        }
+        Some(shift)
     }
 
     /// Of the last short period, from which everything else is counted.
@@ -87,6 +110,13 @@ impl Level {
     /// Of the last long period.
     pub(super) fn long_mean(&self) -> f64 {
         self.long.mean
+    }
+
+    /// The samples of the last long period, NaN for gaps, oldest first.
+    pub(super) fn past(&self) -> impl Iterator<Item = f64> + '_ {
+        let Mean { samples, next, n_seen, .. } = &self.long;
+        let (newer, older) = samples.split_at(*next);
+        older.iter().chain(newer).skip(samples.len() - n_seen).copied()
     }
 
     /// The mean absolute deviation from [`Level::mean`].
@@ -125,6 +155,17 @@ impl Mean {
             && self.n_seen <= self.samples.len()
             && self.sum.is_finite()
             && self.mean.is_finite()
+    }
+
+    fn shift(&mut self, Shift { by, n_new }: Shift) {
+        let n = self.samples.len();
+        for age in n_new.min(n)..n {
+            self.samples[(self.next + n - 1 - age) % n] += by;
+        }
+        self.sum = self.samples.iter().filter(|value| !value.is_nan()).sum();
+        if self.n > 0 {
+            self.mean = self.sum / self.n as f64;
+        }
     }
 
     fn push(&mut self, sample: f64) {

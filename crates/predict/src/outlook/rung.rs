@@ -85,8 +85,8 @@ pub(super) struct Rung {
 /// Means over the last values, as many as are remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(bound(serialize = "[f64; N]: Serialize", deserialize = "[f64; N]: Deserialize<'de>"))]
-struct Means<const N: usize> {
-    means: [f64; N],
+pub(super) struct Means<const N: usize> {
+    pub(super) means: [f64; N],
     n: f64,
 }
 
@@ -201,6 +201,11 @@ impl Rung {
         self.record.learn([lasting, plain, last, naive, error.abs()], of_record);
         self.learn(&said, sample, kept_of(memory));
         Some((origin, scaled))
+    }
+
+    /// The level from which forecasts under way were made has moved. They are as wrong as they are, but nothing is learned from that.
+    pub(super) fn shift(&mut self, by: f64) {
+        self.said.iter_mut().for_each(|said| said.level += by);
     }
 
     /// Begins anew with a regressor that means something else from here on.
@@ -378,13 +383,13 @@ impl Rung {
 }
 
 impl<const N: usize> Means<N> {
-    const NONE: Self = Self { means: [0.0; N], n: 0.0 };
+    pub(super) const NONE: Self = Self { means: [0.0; N], n: 0.0 };
 
-    fn is_sound(&self) -> bool {
+    pub(super) fn is_sound(&self) -> bool {
         self.n.is_finite() && self.n >= 0.0 && self.means.iter().all(|mean| mean.is_finite())
     }
 
-    fn learn(&mut self, values: [f64; N], memory: f64) {
+    pub(super) fn learn(&mut self, values: [f64; N], memory: f64) {
         self.n = (self.n + 1.0).min(memory.max(1.0));
         for (mean, value) in self.means.iter_mut().zip(values) {
             *mean += (value - *mean) / self.n;

@@ -72,8 +72,9 @@ pub struct FoundSeason {
 pub(super) struct Search {
     given: Periods,
     recent: Vec<f64>,
-    /// The step of the first of them.
+    /// The step of the first of them, and of the first that there was.
     start: u64,
+    first: u64,
     found: [Option<Found>; N_FOUND],
 }
 
@@ -111,8 +112,9 @@ struct Worth {
 }
 
 impl Search {
-    pub(super) fn new(given: Periods) -> Self {
-        Self { given, recent: Vec::new(), start: 0, found: [None, None] }
+    /// From this step on.
+    pub(super) fn new(given: Periods, first: u64) -> Self {
+        Self { given, recent: Vec::new(), start: first, first, found: [None, None] }
     }
 
     /// Whether samples can have led here, beside these given periods.
@@ -120,7 +122,7 @@ impl Search {
         self.given == given
             && self.recent.len() < WINDOW
             && self.recent.iter().all(|sample| !sample.is_infinite())
-            && self.start <= super::CLOCK_MAX
+            && (self.first..=super::CLOCK_MAX).contains(&self.start)
             && self.found.iter().flatten().all(|found| found.is_sound(&self.recent))
     }
 
@@ -133,7 +135,7 @@ impl Search {
             found.shape.learn(&self.recent, last, self.start, CLIP * typical);
         }
         let n = self.recent.len();
-        let is_due = n == WINDOW || self.start == 0 && n >= N_MIN && n.is_power_of_two();
+        let is_due = n == WINDOW || self.start == self.first && n >= N_MIN && n.is_power_of_two();
         let changed = if is_due { self.look(CLIP * typical) } else { [false; N_FOUND] };
         if n == WINDOW {
             self.recent.drain(..WINDOW / 2);

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Periods;
 use super::calendar::Days;
 use super::search::{FoundSeason, N_FOUND, Search};
+use super::shift::Shift;
 
 /// Regressors of the seasons that are given.
 const N_GIVEN: usize = 5;
@@ -71,7 +72,7 @@ impl Season {
             smooth: Profile::new(short, N_CELLS.min(n_slots), MEMORY_SHORT),
             long: Profile::new(long, n_long.min(long as usize), MEMORY_LONG),
             past: vec![Step { sample: f64::NAN, short: f64::NAN, long: f64::NAN }; n_past],
-            search: Some(Search::new(periods)),
+            search: Some(Search::new(periods, 0)),
             days: Days::none(),
             periods,
         }
@@ -97,6 +98,14 @@ impl Season {
     pub(super) fn follow(&mut self, days: Days) {
         self.past.extend(std::iter::repeat_n(self.past[0], days.change_max()));
         self.days = days;
+    }
+
+    /// The same that has seen nothing before step `first`.
+    pub(super) fn fresh(&self, first: u64) -> Self {
+        let mut fresh = Self::new(self.periods);
+        fresh.follow(self.days.clone());
+        fresh.search = self.search.as_ref().map(|_| Search::new(self.periods, first));
+        fresh
     }
 
     /// Those that need not be found.
@@ -134,6 +143,21 @@ impl Season {
         }
         let changed = self.search.as_mut().map_or([false; N_FOUND], |search| search.learn(sample, typical));
         (N_GIVEN..).zip(changed).filter(|(_, has_changed)| *has_changed).map(|(idx, _)| idx)
+    }
+
+    /// The level has moved, up to step `clock` - 1: what was before goes along, and what came since deviates from what it is by now.
+    pub(super) fn shift(&mut self, clock: u64, Shift { by, n_new }: Shift) {
+        let n = self.past.len() as u64;
+        let place = |age: u64| ((clock - 1 - age) % n) as usize;
+        let Step { short, long, .. } = self.past[place(0)];
+        for age in 0..clock.min(n) {
+            let step = &mut self.past[place(age)];
+            *step = if age < n_new as u64 {
+                Step { short, long, ..*step }
+            } else {
+                Step { sample: step.sample + by, short: step.short + by, long: step.long + by }
+            };
+        }
     }
 
     /// What the step `lead` steps after `clock` - 1 has by each profile and at the same phase before: for the shortest period as deviations from the mean over

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
-use predict::{Calendar, Joint, Outlook, Paths, Periods, PeriodsError};
+use predict::{Calendar, Joint, Outlook, Paths, Periods, PeriodsError, Scale};
 use units::{Confidence, Timestamp};
 
 use crate::testdata::{NAB, samples};
@@ -186,6 +186,52 @@ fn holidays_are_sundays() {
     // Good Friday, as seen from the day before.
     let [by_calendar, by_steps] = errors_of_offices("2026-04-01T22:00:00Z", 24);
     assert!(by_calendar < 0.6 * by_steps, "{by_calendar} is not much less than {by_steps}");
+}
+
+#[test]
+fn a_new_level_is_believed_until_one_was_left_again() {
+    // Two weeks, a level 30 higher for three days, the old one for five, and the higher one again.
+    let at = [14, 17, 22].map(|day| day * DAY);
+    let level = |t| if (at[0]..at[1]).contains(&t) || t >= at[2] { 30.0 } else { 0.0 };
+    let (mut outlook, mut noise) = (daily(DAY), Noise(21));
+    let mut away = Vec::new();
+    for t in 0..at[2] + DAY / 3 {
+        outlook.step(shape(t) + level(t) + noise.next());
+        if at.iter().any(|at| t + 1 == at + DAY / 3) {
+            // What was there a day before that was on the level before.
+            let lead = DAY / 2;
+            away.push(outlook.quantile(lead, 0.5).unwrap() - shape(t + lead) - level(t));
+        }
+    }
+    assert!(away[..2].iter().all(|away| away.abs() < 5.0) && away[2] < -20.0, "{away:?}");
+}
+
+#[test]
+fn a_bounded_quantity_is_on_the_scale_on_which_it_varies_evenly() {
+    let walk = |seed: u64| {
+        let (mut noise, mut at) = (Noise(seed), 0.0);
+        std::iter::repeat_with(move || {
+            at = 0.9 * at + 0.3 * noise.next();
+            at
+        })
+    };
+    let outlook = |range: (f64, f64), seed: u64, value: fn(f64, usize) -> f64| {
+        let mut outlook = daily(DAY).within(range.0, range.1);
+        walk(seed).zip(0..2000).for_each(|(walk, t)| outlook.step(value(walk, t)));
+        outlook
+    };
+    let requests = |walk: f64, t: usize| if t % 9 == 4 { f64::NAN } else { (0.2 * shape(t) + walk).exp() };
+    let share = |walk: f64, t: usize| 1.0 / (1.0 + (6.0 - 0.4 * shape(t) - walk).exp());
+    let scale = |outlook: Outlook| outlook.scale();
+    assert_eq!(scale(outlook((0.0, f64::INFINITY), 31, requests)), Scale::Log);
+    assert_eq!(scale(outlook((0.0, 1.0), 32, share)), Scale::Logit);
+    assert_eq!(scale(outlook((0.0, 100.0), 33, |walk, t| 30.0 + shape(t) + walk)), Scale::Linear);
+    assert_eq!(scale(outlook((f64::NEG_INFINITY, f64::INFINITY), 31, requests)), Scale::Linear, "without a bound");
+    // The spread above the median and below it, as on the logarithm's scale.
+    let outlook = outlook((0.0, f64::INFINITY), 31, requests);
+    let [low, median, high] = [0.1, 0.5, 0.9].map(|share| outlook.quantile(12, share).unwrap());
+    assert!(((high / median).ln() + (low / median).ln()).abs() < 0.3, "{low} {median} {high}");
+    assert!(high - median > 1.5 * (median - low), "{low} {median} {high}");
 }
 
 #[test]

@@ -38,7 +38,9 @@ impl Eye {
     pub fn open() -> Result<Self, Failure> {
         let nodes = [(0, Node::Tree(std::process::id()))].into();
         let interval_ms = 1000;
-        Ok(Self(Engine::new(Box::new(BpfOpener::with_ring(kernel::RING_BYTES)), nodes, interval_ms, None)))
+        let opener = Box::new(BpfOpener::with_ring(kernel::RING_BYTES));
+        // What is measured ends by itself, and events without the rest of them would answer nothing.
+        Ok(Self(Engine::new(opener, nodes, interval_ms, None).with_rate_cap(u64::MAX)))
     }
 
     /// These subsystems alone are on from now on, with these points traced.
@@ -46,7 +48,7 @@ impl Eye {
         self.0.change(&turned_on(on, traced)).map_err(failed)?;
         // What happened until now belongs to nobody.
         self.0.pull().map_err(failed)?;
-        self.0.drain(|_, _| {});
+        self.0.drain(|_, _| {}).map_err(failed)?;
         Ok(())
     }
 
@@ -74,7 +76,7 @@ impl Eye {
         work: impl FnOnce() -> T + Send,
     ) -> Result<(T, PathBuf), Failure> {
         let origin = Origin { nodes: vec!["0=study".to_owned()], title: None };
-        let mut capture = Capture::begin(folder, Format::Own, &self.0, &origin, u64::MAX)?;
+        let mut capture = Capture::begin(folder, Format::Own, &self.0, &origin)?;
         let done = self.during(interval, &mut capture, work)?;
         Ok((done, capture.end(&mut self.0)?.0))
     }
@@ -120,8 +122,7 @@ impl Sink for Kept {
     }
 
     fn traced(&mut self, engine: &mut Engine) -> Result<(), Error> {
-        engine.drain(|_, event| self.traced.push(event));
-        Ok(())
+        engine.drain(|_, event| self.traced.push(event)).map(|_| ())
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod export;
 mod job;
+mod records;
 mod run;
 mod show;
 

@@ -97,6 +97,7 @@ pub fn far() -> Far {
         seen_seconds: 7200.0,
         season_ratio: None,
         seasons: Vec::new(),
+        scale: api::Scale::Linear,
     };
     Far { outlook, past: vec![2.0; N_STEPS] }
 }

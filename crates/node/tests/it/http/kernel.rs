@@ -1,14 +1,17 @@
 //! Control of an agent that measures the kernel. It reads /proc here, which needs no root.
 
 use std::fs::Permissions;
+use std::io::BufReader;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
+use kernel::control::{Answer, Change, Request};
 use kernel::{Engine, Pulled, Sink};
 use node::Config;
 use node_api::ErrorCode::{AgentUnavailable, BadBody, Conflict, HostNotAllowed, NotFound, Unauthorized};
+use record::Item;
 use serde_json::Value;
 use tempfile::TempDir;
 use testkit::{PATIENCE, wait_until};
@@ -88,6 +91,29 @@ fn what_a_controller_asks_reaches_the_agent_and_the_answer_comes_back() {
     };
     let summaries = wait_until("there are summaries", PATIENCE, pulled);
     assert!(!summaries.to_string().contains(r#""subsystem":"task""#), "{summaries}");
+    let traces = host.get("/api/v1/kernel/traces").json::<Value>();
+    assert_eq!((&traces["is"], &traces["traces"]), (&"traces".into(), &Value::Array(Vec::new())));
+}
+
+#[test]
+fn a_receiver_gets_a_file_of_records_until_it_asks_for_its_end() {
+    let agent = Agent::start();
+    let host = agent.node();
+    let client = node_api::Client::new(format!("http://{}", host.address()).parse().unwrap(), None);
+    let on = Request::Set(Change { is_on: Some(true), ..Change::default() });
+    let ask = |request: &Request| client.kernel::<Answer>(request).unwrap();
+    assert_eq!(ask(&on), Answer::Done);
+    let mut items = record::read(BufReader::new(client.kernel_records().unwrap())).unwrap();
+    let Some(Ok(Item::Attribute(name, receiver))) = items.next() else { panic!("a file that begins otherwise") };
+    assert_eq!(name, kernel::RECEIVER);
+    let is_record = |item: &Item| matches!(item, Item::Record { .. });
+    assert!(items.any(|item| is_record(&item.unwrap())), "there is no summary");
+    assert_eq!(ask(&Request::EndReceive { receiver: receiver.clone() }), Answer::Done);
+    // No error says that the file is cut.
+    items.for_each(|item| drop(item.unwrap()));
+    let again = client.kernel::<Answer>(&Request::EndReceive { receiver }).unwrap_err().to_string();
+    assert!(again.contains("no receiver"), "{again}");
+    post(&host, &[], r#"{"do":"receive"}"#).check_refused(400, BadBody, Some("do"));
 }
 
 #[test]

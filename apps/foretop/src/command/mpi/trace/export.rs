@@ -1,4 +1,4 @@
-//! Traces in other forms: one file for all ranks, CSV, JSON, Parquet, and what Perfetto shows.
+//! Traces in other forms: one file for all ranks, CSV, JSON, Parquet, records, and what Perfetto shows.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use crossval::{Cells, Column};
 use mpi_trace::{Operation, Placed, Subject, Timeline};
 
-use super::read;
+use super::{read, records};
 use crate::help::examples;
 
 /// Bring all ranks into one trace file, on the clock of rank 0's host
@@ -30,6 +30,7 @@ pub struct Merge {
 #[command(after_help = examples(&[
     "foretop mpi trace export foretop-trace --format csv -o calls.csv && foretop-ace fit calls.csv",
     "foretop mpi trace export foretop-trace --format perfetto -o run.json   # open it at ui.perfetto.dev",
+    "foretop mpi trace export foretop-trace --format records -o run.records   # for `foretop kernel merge`",
 ]))]
 pub struct Export {
     /// A folder of trace files, a trace file, or a job that runs
@@ -54,6 +55,8 @@ enum Format {
     Json,
     /// Trace events, for ui.perfetto.dev and chrome://tracing.
     Perfetto,
+    /// Records of calls and messages, for `foretop kernel merge` and `plot`; docs/formats/record.md.
+    Records,
 }
 
 impl Merge {
@@ -83,6 +86,7 @@ impl Export {
             Format::Csv => mpi_trace::write_csv(timeline, to)?,
             Format::Json => mpi_trace::write_json(timeline, to)?,
             Format::Perfetto => mpi_trace::write_perfetto(timeline, to)?,
+            Format::Records => records::write(timeline, to)?,
             Format::Parquet => {
                 let metadata =
                     [("n_ranks", timeline.n_ranks().to_string()), ("error_ns", timeline.error_ns().to_string())];

@@ -14,7 +14,7 @@ use mpi_run::Flavour;
 use mpi_trace::{Operation, Placed, Recording, Timeline};
 use mpi_tree::{Collective, Forest, Host, Rule, Tree};
 use serde::Serialize;
-use text::figure::span_ns;
+use text::figure::{counted, span_ns};
 use text::{Align, Table};
 use units::ByteCount;
 
@@ -105,7 +105,7 @@ impl Tune {
             self.operation.name(),
             named.join(", "),
             self.ranks,
-            count(hosts.len())
+            counted(hosts.len() as u64, "host")
         ));
 
         let mut search = Search::new(hosts, sizes.clone(), self.rounds as usize);
@@ -362,10 +362,6 @@ pub fn hosts_of(recordings: &[Recording]) -> Vec<Host> {
     }
     hosts.iter_mut().for_each(|host| host.ranks.sort_unstable());
     hosts
-}
-
-fn count(n_hosts: usize) -> String {
-    if n_hosts == 1 { "1 host".to_owned() } else { format!("{n_hosts} hosts") }
 }
 
 fn spans(times_ns: &[f64]) -> String {

@@ -1,0 +1,122 @@
+//! What an engine tells whoever asks.
+
+use crate::control::{
+    Answer, Numbered, Paid, PointFigures, PointState, Status, SubsystemStatus, Summarized, TracedPoint,
+};
+use crate::watch::Key;
+use crate::{Measure, Pulled};
+
+use super::Engine;
+
+impl Engine {
+    /// How things are; who has the lease and what the agent takes is for the agent to add.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        let subsystems = self.wanted.iter().map(|(key, wanted)| {
+            let pulled = self.latest.iter().find(|pulled| pulled.key == *key && self.watch.has(*key));
+            let states = wanted.subsystem.points.iter().zip(&wanted.states);
+            SubsystemStatus {
+                node: key.node,
+                name: key.name.into(),
+                is_on: self.is_on && wanted.is_on,
+                source: self.watch.source(*key).unwrap_or_default().into(),
+                weight: pulled.map_or(Some(1), weight),
+                cost_cores: pulled.map_or(0.0, |pulled| pulled.cost.cores()),
+                points: states.map(|(point, state)| (point.name.into(), *state)).collect(),
+                probes: pulled.map(|pulled| self.paid(pulled)).unwrap_or_default(),
+                missing: self.watch.missing(*key),
+            }
+        });
+        Status {
+            is_on: self.is_on,
+            interval_ms: self.interval_ms,
+            budget_cores: self.budget_cores,
+            cost_cores: self.latest.iter().map(|pulled| pulled.cost.cores()).sum(),
+            own_cores: 0.0,
+            groups: self.groups.as_slice().to_vec(),
+            holder: None,
+            queue: Vec::new(),
+            nodes: self
+                .nodes
+                .iter()
+                .map(|(number, node)| Numbered { number: *number, node: node.to_string() })
+                .collect(),
+            subsystems: subsystems.collect(),
+        }
+    }
+
+    /// What each program took in the last interval, and counting what they found.
+    fn paid(&self, pulled: &Pulled) -> Vec<Paid> {
+        let Some(price) = self.watch.price(pulled.key) else { return Vec::new() };
+        let Pulled { summary, .. } = pulled;
+        let seconds = summary.span_ns().max(1) as f64 / 1e9;
+        let paid = |what: &str, price_ns: f64, n: u64| {
+            let per_sec = n as f64 / seconds;
+            Paid { what: what.into(), price_ns, per_sec, cost_cores: price_ns * per_sec / 1e9 }
+        };
+        let programs = summary.subsystem.programs.iter().zip(&price.pass_ns).zip(&summary.hits);
+        let passing = programs.map(|((program, price_ns), hits)| paid(program.name, *price_ns, *hits));
+        let counting = (!price.pass_ns.is_empty()).then(|| paid("counting", price.event_ns, summary.n_sampled));
+        passing.chain(counting).collect()
+    }
+
+    /// The latest summaries, for whoever asks.
+    #[must_use]
+    pub fn summaries(&self) -> Answer {
+        Answer::Summaries { summaries: self.latest.iter().map(summarized).collect() }
+    }
+
+    /// What came of traced points lately, for whoever asks.
+    #[must_use]
+    pub fn traces(&self) -> Answer {
+        let traces = self.recent.points().filter_map(|((node, subsystem, point), latest)| {
+            let subsystem = *crate::all().get(subsystem)?;
+            let key = Key { node, name: subsystem.name };
+            let pulled = self.latest.iter().find(|pulled| pulled.key == key);
+            Some(TracedPoint {
+                node,
+                subsystem: subsystem.name.into(),
+                point: subsystem.points.get(point)?.name.into(),
+                is_traced: self.is_on && self.wanted.get(&key)?.states.get(point) == Some(&PointState::Trace),
+                received: latest.received,
+                per_sec: latest.per_sec,
+                dropped: pulled.map_or(0, |pulled| pulled.summary.life_dropped),
+                events: latest.events.iter().copied().collect(),
+            })
+        });
+        Answer::Traces { now_ns: clock::monotonic_ns(), alarm: self.alarm.clone(), traces: traces.collect() }
+    }
+}
+
+fn weight(pulled: &Pulled) -> Option<u32> {
+    match pulled.measure {
+        Measure::Weight(weight) => Some(weight),
+        Measure::Shed => None,
+    }
+}
+
+fn summarized(pulled: &Pulled) -> Summarized {
+    let summary = &pulled.summary;
+    let points = summary.points.iter().filter(|point| !summary.is_quiet(point)).map(|point| {
+        let all = point.all.clone();
+        let figures = PointFigures {
+            count: all.count,
+            time_ns: all.time_ns,
+            min_ns: all.min_ns,
+            max_ns: all.max_ns,
+            asked: all.asked,
+            returned: all.returned,
+            concurrency: point.concurrency,
+        };
+        (summary.subsystem.points[point.point].name.to_owned(), figures)
+    });
+    Summarized {
+        node: pulled.key.node,
+        subsystem: pulled.key.name.into(),
+        source: pulled.source.into(),
+        start_ns: summary.start_ns,
+        end_ns: summary.end_ns,
+        weight: weight(pulled),
+        points: points.collect(),
+    }
+}
