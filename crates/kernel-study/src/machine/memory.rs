@@ -1,7 +1,7 @@
 //! Sorts of growing size that come to the end of their memory: how long they take, what memory does, and what opening a file costs.
 
 use picture::Scale;
-use text::figure::{format, percent, span_ns};
+use text::figure::{counted, format, percent, span_ns};
 
 use crate::answer::names;
 use crate::{Answer, Growth, Lines};
@@ -58,7 +58,7 @@ fn all_ranks(sorts: &[Sort]) -> Vec<u64> {
 /// A line for each number of ranks, of those sorts for which there is a value.
 fn lines(sorts: &[Sort], point: impl Fn(&Sort) -> Option<(f64, f64)>) -> Vec<(String, Vec<(f64, f64)>)> {
     let line =
-        |n: u64| (format!("{n} ranks"), sorts.iter().filter(|sort| sort.n_ranks == n).filter_map(&point).collect());
+        |n: u64| (counted(n, "rank"), sorts.iter().filter(|sort| sort.n_ranks == n).filter_map(&point).collect());
     all_ranks(sorts).into_iter().map(line).collect()
 }
 
@@ -78,26 +78,27 @@ pub fn sort_times(sorts: &[Sort], conditions: String) -> Answer {
         ]
     };
     let jump = |n_ranks: u64| {
+        let ranks = counted(n_ranks, "rank");
         let own = sorts.iter().filter(|sort| sort.n_ranks == n_ranks);
         let times: Vec<(f64, f64)> =
             own.filter_map(|sort| Some((sort.mib_per_rank(), sort.took_ns.ok()? as f64))).collect();
         Some(match Growth::of(&times)?.break_at {
             Some(found) => std::format!(
-                "with {n_ranks} ranks the time jumps {:.1} times between {:.0} and {:.0} MiB for each",
+                "with {ranks} the time jumps {:.1} times between {:.0} and {:.0} MiB for each",
                 found.jump,
                 found.last_size,
                 found.first_size
             ),
-            None => std::format!("with {n_ranks} ranks the time does not jump"),
+            None => std::format!("with {ranks} the time does not jump"),
         })
     };
     let n_lost = |why| sorts.iter().filter(|sort| sort.took_ns == Err(why)).count();
     let mut verdict: Vec<String> = all_ranks(sorts).into_iter().filter_map(jump).collect();
     verdict.push(match (n_lost(Lost::GivenUp), n_lost(Lost::Killed)) {
         (0, 0) => "every sort came to its end".to_owned(),
-        (0, n) => std::format!("in {n} sorts the kernel killed a rank for want of memory, where the largest one of the report brought its system down"),
-        (n, 0) => std::format!("{n} sorts were given up"),
-        (given_up, killed) => std::format!("{given_up} sorts were given up, and in {killed} the kernel killed a rank for want of memory"),
+        (0, n) => std::format!("in {} the kernel killed a rank for want of memory, where the largest one of the report brought its system down", counted(n as u64, "sort")),
+        (n, 0) => std::format!("given up: {}", counted(n as u64, "sort")),
+        (given_up, killed) => std::format!("given up: {}; in {killed} the kernel killed a rank for want of memory", counted(given_up as u64, "sort")),
     });
     let picture = Lines {
         title: "Time of a sort by size and ranks",
@@ -130,12 +131,13 @@ pub fn swapping(sorts: &[Sort], conditions: String) -> Answer {
         ]
     };
     let of_ranks = |n_ranks: u64| {
+        let ranks = counted(n_ranks, "rank");
         let own: Vec<&Sort> = sorts.iter().filter(|sort| sort.n_ranks == n_ranks && sort.took_ns.is_ok()).collect();
         let counts: Vec<(f64, f64)> =
             own.iter().map(|sort| (sort.mib_per_rank(), (sort.n_swaps() + sort.n_faults) as f64)).collect();
         let growth = Growth::of(&counts)?;
         let fit = std::format!(
-            "with {n_ranks} ranks an exponential explains {} of the variance of all events (published: more than 99 % with three nodes)",
+            "with {ranks} an exponential explains {} of the variance of all events (published: more than 99 % with three nodes)",
             percent(growth.all.r_squared)
         );
         Some(match growth.break_at {
@@ -195,7 +197,7 @@ mod tests {
         let sorts: Vec<Sort> = (4..=13).map(sort).collect();
         let times = sort_times(&sorts, String::new());
         assert!(
-            times.verdict.contains("between 9 and 10 MiB") && times.verdict.contains("in 1 sorts the kernel killed"),
+            times.verdict.contains("between 9 and 10 MiB") && times.verdict.contains("in 1 sort the kernel killed"),
             "{}",
             times.verdict
         );

@@ -22,7 +22,7 @@ pub(super) enum Version {
 /// This process's place in the hierarchy that has a controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    /// `cpu` or `memory`.
+    /// `cpu`, `memory`, or that of devices: `blkio`, in version 2 `io`.
     pub controller: &'static str,
     pub version: Version,
     /// The directory where the hierarchy is mounted.

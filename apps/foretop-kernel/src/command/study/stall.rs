@@ -17,7 +17,8 @@ use crate::command::failed;
 const N_NODES: usize = 4;
 const N_ROUNDS: usize = 50;
 const STALLED_ROUND: usize = 31;
-const STALL: Stall = Stall { node: 2, span_ns: 20_000_000 };
+/// Longer than neighbours keep a thread from its processor.
+const STALL: Stall = Stall { node: 2, span_ns: 200_000_000 };
 const MESSAGE_BYTES: usize = 64;
 
 pub fn answer(_: &Bench) -> Result<Vec<Answer>, Failure> {
