@@ -38,12 +38,18 @@ pub enum Error {
         name: String,
     },
     /// Two files whose times do not compare.
-    #[error("the files are of different boots ({one} and {other}), so their times do not compare")]
+    #[error("`{file}` is of boot {boot} and `{first}` of {first_boot}, so their times do not compare: {why}")]
     OtherBoot {
-        /// Of one file.
-        one: String,
-        /// Of another.
-        other: String,
+        /// One file.
+        file: String,
+        /// Its boot.
+        boot: String,
+        /// The file whose clock counts.
+        first: String,
+        /// Its boot.
+        first_boot: String,
+        /// What is missing.
+        why: String,
     },
     /// A time that spans cannot be measured in.
     #[error("the field `{name}` has the unit `{unit}`, which is none of time; it would be `ns`, `us`, `ms` or `s`")]

@@ -7,14 +7,16 @@ mod error;
 mod extract;
 mod merge;
 mod plot;
+mod relation;
 mod split;
 mod structure;
 mod table;
 
 pub use error::Error;
 pub use extract::{extract, rows};
-pub use merge::{Merged, merge};
+pub use merge::{Input, Merged, merge};
 pub use plot::{Bands, Line, Plot, plot};
+pub use relation::Clock;
 pub use split::{By, PARTS_MAX, Part, Parts, split};
 pub use structure::{Structure, structure};
 pub use table::extract_parquet;

@@ -4,10 +4,8 @@ use std::io::Write;
 
 use record::{Item, Items, Output, RecordType, Value};
 
-use crate::{Error, Structure};
-
-/// What tells the boot of a file's clock.
-const BOOT: &str = "BootId";
+use crate::relation::{Shift, moments};
+use crate::{Clock, Error, Structure};
 
 /// Says which file what follows is from, until it is said again.
 pub(crate) const ORIGIN: &str = "MergedFrom";
@@ -23,13 +21,25 @@ pub struct Merged {
     pub n_without_time: u64,
 }
 
-struct Input<'a> {
+/// A file to be merged.
+pub struct Input<'a> {
+    /// What it is called in the merged file.
+    pub label: String,
+    /// What it says of its clock. That may stand at its end, so that it is read before.
+    pub clock: Clock,
+    /// What is in it.
+    pub items: Items<'a>,
+}
+
+struct Source<'a> {
     items: Items<'a>,
     label: String,
+    /// To the clock of the first file, where that is another.
+    shift: Option<Shift>,
     /// The label, and within a file that was merged itself, that of the file there.
     origin: String,
-    /// The number of each of its types in the merged file, and where its time stands.
-    types: Vec<(usize, Option<usize>)>,
+    /// The number of each of its types in the merged file, where its time stands, and all its moments.
+    types: Vec<(usize, Option<usize>, Vec<usize>)>,
     ahead: Option<(f64, usize, Vec<Value>)>,
     time: f64,
 }
@@ -38,19 +48,22 @@ struct Input<'a> {
 /// of them keeps its place behind what came before it. What files say of themselves is kept under `LABEL.NAME`, and where records come
 /// from another file than the one before, `MergedFrom` says from which.
 ///
+/// All times are on the clock of the first input that says of which boot it is. Moments of files of other boots are moved to that clock, where
+/// a receiver has compared the two: fields in nanoseconds among `times`, or called `start_ns`, `end_ns` or `at_ns`, whatever stands before an
+/// underscore. `LABEL.MovedToBootId` and `LABEL.MovedBound_ns` say so, and by how much a time that was moved may be wrong.
+///
 /// # Errors
-/// Where types of one name differ, boots differ, a file is damaged, or nothing can be written.
-pub fn merge<W: Write>(
-    inputs: Vec<(String, Items<'_>)>,
-    times: &[String],
-    out: &mut Output<W>,
-) -> Result<Merged, Error> {
-    let mut merger = Merger { times, boot: None, origin: String::new(), merged: Merged::default(), out };
-    let input = |(label, items): (String, _)| {
+/// Where types of one name differ, clocks do not compare, a file is damaged, or nothing can be written.
+pub fn merge<W: Write>(inputs: Vec<Input<'_>>, times: &[String], out: &mut Output<W>) -> Result<Merged, Error> {
+    let first = inputs.iter().find(|input| input.clock.boot.is_some());
+    let first = first.map(|first| (first.clock.clone(), first.label.clone())).unwrap_or_default();
+    let mut merger = Merger { times, origin: String::new(), merged: Merged::default(), out };
+    let source = |Input { label, clock, items }| {
+        let shift = clock.shift(&label, &first.0, &first.1)?;
         let origin = label.clone();
-        Input { items, label, origin, types: Vec::new(), ahead: None, time: f64::NEG_INFINITY }
+        Ok(Source { items, label, shift, origin, types: Vec::new(), ahead: None, time: f64::NEG_INFINITY })
     };
-    let mut inputs: Vec<Input<'_>> = inputs.into_iter().map(input).collect();
+    let mut inputs = inputs.into_iter().map(source).collect::<Result<Vec<_>, Error>>()?;
     for input in &mut inputs {
         merger.advance(input)?;
     }
@@ -66,12 +79,17 @@ pub fn merge<W: Write>(
         }
         merger.advance(&mut inputs[i])?;
     }
+    for Source { label, shift, .. } in inputs {
+        if let Some(shift) = shift {
+            merger.say(format!("{label}.MovedBound_ns"), format!("{:.0}", shift.worst_ns()))?;
+            merger.say(format!("{label}.MovedToBootId"), shift.to)?;
+        }
+    }
     Ok(merger.merged)
 }
 
 struct Merger<'a, W: Write> {
     times: &'a [String],
-    boot: Option<String>,
     origin: String,
     merged: Merged,
     out: &'a mut Output<W>,
@@ -79,25 +97,29 @@ struct Merger<'a, W: Write> {
 
 impl<W: Write> Merger<'_, W> {
     /// Reads on to the next record of an input.
-    fn advance(&mut self, input: &mut Input<'_>) -> Result<(), Error> {
+    fn advance(&mut self, input: &mut Source<'_>) -> Result<(), Error> {
         for item in &mut input.items {
             match item? {
                 Item::Attribute(name, text) if name == ORIGIN => input.origin = format!("{}.{text}", input.label),
                 Item::Attribute(name, text) => {
                     self.say_origin(&input.origin)?;
-                    self.attribute(&input.label, &name, &text)?;
+                    self.say(format!("{}.{name}", input.label), text)?;
                 }
                 Item::Type(of) => {
                     let time = self.times.iter().find_map(|time| of.position(time));
-                    input.types.push((self.define(of)?, time));
+                    let moments = moments(&of, self.times);
+                    input.types.push((self.define(of)?, time, moments));
                 }
-                Item::Record { of, values } => {
-                    let (of, place) = input.types[of];
+                Item::Record { of, mut values } => {
+                    let (of, place, moments) = &input.types[of];
+                    if let Some(shift) = &mut input.shift {
+                        shift.apply(moments, &mut values);
+                    }
                     match place.and_then(|place| values[place].number()) {
                         Some(time) => input.time = time,
                         None => self.merged.n_without_time += u64::from(input.time == f64::NEG_INFINITY),
                     }
-                    input.ahead = Some((input.time, of, values));
+                    input.ahead = Some((input.time, *of, values));
                     return Ok(());
                 }
             }
@@ -112,17 +134,6 @@ impl<W: Write> Merger<'_, W> {
             self.origin = origin.into();
         }
         Ok(())
-    }
-
-    fn attribute(&mut self, label: &str, name: &str, text: &str) -> Result<(), Error> {
-        // In a file that was merged itself it has labels before it.
-        if name.rsplit('.').next() == Some(BOOT) {
-            match &self.boot {
-                Some(boot) if boot != text => return Err(Error::OtherBoot { one: boot.clone(), other: text.into() }),
-                _ => self.boot = Some(text.into()),
-            }
-        }
-        self.say(format!("{label}.{name}"), text.into())
     }
 
     fn say(&mut self, name: String, text: String) -> Result<(), Error> {
@@ -151,6 +162,11 @@ mod tests {
     use super::*;
 
     fn file(name: &str, boot: &str, times: &[i64]) -> Vec<u8> {
+        received(name, boot, times, &[])
+    }
+
+    /// And this it says at its end.
+    fn received(name: &str, boot: &str, times: &[i64], said: &[(&str, &str)]) -> Vec<u8> {
         let mut writer = Writer::new(Vec::new()).unwrap();
         writer.attribute("BootId", boot).unwrap();
         let fields = vec![Field::new("start_ns", Kind::Integer, "ns", "")];
@@ -158,12 +174,21 @@ mod tests {
         for time in times {
             writer.record(of, &[Value::Integer(*time)]).unwrap();
         }
+        for (name, text) in said {
+            writer.attribute(name, text).unwrap();
+        }
         writer.finish().unwrap()
     }
 
+    impl<'a> Input<'a> {
+        pub(crate) fn of(label: &str, file: &'a [u8]) -> Self {
+            let clock = Clock::of(&crate::structure(record::read(file).unwrap()).0);
+            Self { label: label.into(), clock, items: record::read(file).unwrap() }
+        }
+    }
+
     fn merged_file(files: &[Vec<u8>]) -> Result<Vec<u8>, Error> {
-        let inputs =
-            files.iter().enumerate().map(|(i, file)| (i.to_string(), record::read(&file[..]).unwrap())).collect();
+        let inputs = files.iter().enumerate().map(|(i, file)| Input::of(&i.to_string(), file)).collect();
         let mut out = Output::new(Format::Own, Vec::new()).unwrap();
         let Merged { structure, .. } = merge(inputs, &["start_ns".into()], &mut out)?;
         let file = out.finish()?;
@@ -193,9 +218,35 @@ mod tests {
     }
 
     #[test]
+    fn files_of_two_hosts_are_in_order_on_the_clock_of_the_first_with_a_bound() {
+        let said = [
+            ("ReceiverBootId", "x"),
+            ("ReceiverOffset_ns", "-1000"),
+            ("ReceiverOffsetBound_ns", "20"),
+            ("ReceiverOffsetAt_ns", "1005"),
+            ("ReceiverDrift_ppb", "0"),
+            ("ReceiverDriftBound_ppb", "0"),
+        ];
+        let other = received("B", "y", &[1002, 1008], &said);
+        let both = merged_file(&[file("A", "x", &[1, 5, 9]), other]).unwrap();
+        let items: Vec<Item> = record::read(&both[..]).unwrap().collect::<Result<_, _>>().unwrap();
+        let times = items.iter().filter_map(|item| match item {
+            Item::Record { values, .. } => values[0].number(),
+            _ => None,
+        });
+        assert_eq!(times.collect::<Vec<_>>(), [1.0, 2.0, 5.0, 8.0, 9.0]);
+        for (name, text) in [("1.MovedToBootId", "x"), ("1.MovedBound_ns", "20")] {
+            assert!(items.contains(&Item::Attribute(name.into(), text.into())), "{name}");
+        }
+        // The clock of a merged file is that of its first.
+        assert!(merged(&[both.clone(), file("C", "x", &[3])]).is_ok());
+        assert!(merged(&[both, file("C", "y", &[3])]).is_err());
+    }
+
+    #[test]
     fn files_whose_times_do_not_compare_are_refused() {
         let error = merged(&[file("A", "x", &[1]), file("B", "y", &[2])]).unwrap_err().to_string();
-        assert!(error.contains("different boots (x and y)"), "{error}");
+        assert!(error.starts_with("`1` is of boot y and `0` of x"), "{error}");
         let both = merged_file(&[file("A", "x", &[1]), file("B", "x", &[2])]).unwrap();
         assert!(merged(&[both, file("C", "y", &[3])]).is_err(), "the boot of a merged file was not seen");
     }

@@ -228,7 +228,7 @@ mod tests {
     use record::{Field, Kind, Writer};
 
     use super::*;
-    use crate::merge;
+    use crate::{Input, merge};
 
     const TIMES: [&str; 2] = ["start_ns", "at_ns"];
 
@@ -256,7 +256,7 @@ mod tests {
     }
 
     fn merged(files: &[(&str, &[u8])]) -> Vec<u8> {
-        let inputs = files.iter().map(|(label, file)| ((*label).to_owned(), items(file))).collect();
+        let inputs = files.iter().map(|(label, file)| Input::of(label, file)).collect();
         let mut out = Output::new(Format::Own, Vec::new()).unwrap();
         merge(inputs, &TIMES.map(str::to_owned), &mut out).unwrap();
         out.finish().unwrap()

@@ -11,7 +11,7 @@ use program::{Failure, written};
 use record::info::Info;
 use record::{Items, Output};
 use record_file::create;
-use record_view::{Bands, By, Line, Merged, Plot as What};
+use record_view::{Bands, By, Clock, Input, Line, Merged, Plot as What};
 use text::figure::counted;
 use text::help::examples;
 use units::span;
@@ -23,6 +23,13 @@ fn open(path: &Path) -> Result<Items<'static>, Failure> {
     let wrong = |error: &dyn std::fmt::Display| Failure::work(format!("`{}`: {error}", path.display()));
     let file = File::open(path).map_err(|error| wrong(&error))?;
     record::read(BufReader::new(file)).map_err(|error| wrong(&error))
+}
+
+/// A file to be merged. What it says of its clock may stand at its end, so that it is read twice.
+pub fn input(label: String, path: &Path) -> Result<Input<'static>, Failure> {
+    let (said, result) = record_view::structure(open(path)?);
+    result.map_err(wrong(path))?;
+    Ok(Input { label, clock: Clock::of(&said), items: open(path)? })
 }
 
 fn file_name(path: &Path) -> String {
@@ -112,6 +119,8 @@ impl Extract {
 }
 
 /// Make one file of several, their records in the order of time, with a text .info beside it
+///
+/// Times are on the clock of the first file. Those of files of other hosts are moved to it where `foretop kernel receive` has compared the clocks; the .info says by how much they may be wrong.
 #[derive(Args)]
 #[command(after_help = examples(&["foretop kernel merge host.kernel program.records --out both.sort-merge"]))]
 pub struct Merge {
@@ -138,8 +147,7 @@ impl Merge {
         let is_unique =
             |path: &PathBuf| self.files.iter().filter(|other| file_name(other) == file_name(path)).count() == 1;
         let label = |path: &PathBuf| if is_unique(path) { file_name(path) } else { path.display().to_string() };
-        let inputs =
-            self.files.iter().map(|path| Ok((label(path), open(path)?))).collect::<Result<Vec<_>, Failure>>()?;
+        let inputs = self.files.iter().map(|path| input(label(path), path)).collect::<Result<Vec<_>, Failure>>()?;
         let file = create(&self.out)?;
         let mut output = Output::new(self.format.into(), BufWriter::new(file)).map_err(Failure::of)?;
         let merged = record_view::merge(inputs, &self.times, &mut output).map_err(Failure::of)?;

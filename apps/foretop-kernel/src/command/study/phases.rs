@@ -12,9 +12,10 @@ use workload::ShortGroup;
 
 use super::Bench;
 use super::eye::Eye;
-use super::job::{Job, Jobs, items};
+use super::job::{Job, Jobs};
 use super::sort::{MEMORY, Swap};
 use crate::command::failed;
+use crate::command::files::input;
 
 const N_RANKS: u64 = 2;
 /// Of numbers of both ranks: together with what a rank has beside them, more than its memory.
@@ -39,7 +40,7 @@ pub fn answer(bench: &Bench) -> Result<Vec<Answer>, Failure> {
     let sorted = sorted?.map_err(|lost| Failure::work(format!("the sort was lost: {lost:?}")))?;
     let merged = bench.out.join(MERGED);
     let file = std::fs::File::create(&merged).map_err(Failure::of)?;
-    let inputs = vec![("kernel".to_owned(), items(&kernel)?), ("sort".to_owned(), items(&sorted.file()?)?)];
+    let inputs = vec![input("kernel".to_owned(), &kernel)?, input("sort".to_owned(), &sorted.file()?)?];
     let mut output = Output::new(Format::Own, BufWriter::new(file)).map_err(Failure::of)?;
     record_view::merge(inputs, &["start_ns".to_owned(), "at_ns".to_owned()], &mut output).map_err(Failure::of)?;
     output.finish().map_err(Failure::of)?;
