@@ -14,6 +14,8 @@ packages=(-p foretop-kernel -p kernel --features kernel/bpf)
 run_tests() {
     local as_root=()
     cargo test --locked "${packages[@]}"
+    # `foretop` beside the program that is tested is what the part `rust` of the tests has built.
+    [ -x "${CARGO_TARGET_DIR:-target}/debug/foretop" ] || echo "SKIPPED receiving by TLS, and sorts of the study: there is no debug build of foretop; run \`make test\`"
     if [ "$(id -u)" -ne 0 ]; then
         as_root=(sudo -n)
         if ! sudo -n true 2>/dev/null; then

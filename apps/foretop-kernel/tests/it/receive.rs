@@ -1,9 +1,11 @@
 //! Receiving on another host, which is this one: clocks that are apart by nothing have to be found so.
 
+use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use crate::agent::Agent;
 use crate::kernel;
@@ -80,6 +82,71 @@ fn a_finished_file_goes_to_a_folder_or_by_put_to_a_server_and_its_text_last() {
     assert!(head.to_lowercase().contains("authorization: bearer 0123456789abcdef\r\n"), "{head}");
     assert!(head_of_text.starts_with(&format!("PUT /measured/{name}.info HTTP/1.1\r\n")), "{head_of_text}");
     assert_eq!((body, text), (std::fs::read(&file).unwrap(), info.into_bytes()));
+}
+
+/// A node beside the agent, with a certificate and a token in this folder, killed when dropped.
+struct Node {
+    child: Child,
+    url: String,
+}
+
+impl Node {
+    /// Nothing where there is no `foretop` beside the program that is tested; scripts/kernel.sh says so.
+    fn start(agent: &Agent, folder: &Path) -> Option<Self> {
+        let foretop = Path::new(env!("CARGO_BIN_EXE_foretop-kernel")).with_file_name("foretop");
+        let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
+        let key = made.signing_key.serialize_pem();
+        for (name, text) in
+            [("ca", made.cert.pem()), ("key", key), ("token", "0123456789abcdef0123456789abcdef\n".into())]
+        {
+            std::fs::write(folder.join(name), text).unwrap();
+            std::fs::set_permissions(folder.join(name), Permissions::from_mode(0o600)).unwrap();
+        }
+        let mut command = Command::new(foretop);
+        command.args(["up", "--in-memory", "--listen", "127.0.0.1:0", "--only", "load.*", "--log", "warn", "--kernel"]);
+        command.arg(agent.socket());
+        for (option, name) in [("--tls-cert", "ca"), ("--tls-key", "key"), ("--token-file", "token")] {
+            command.arg(option).arg(folder.join(name));
+        }
+        let mut child = command.stdout(Stdio::piped()).spawn().ok()?;
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let url = line.split_whitespace().find(|word| word.starts_with("https://")).expect("the node is up").to_owned();
+        Some(Self { child, url })
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn through_a_node_it_comes_by_tls_to_whoever_trusts_its_certificate_and_has_its_token() {
+    let agent = Agent::start(&["--source", "proc", "--interval", "20ms", "--on"]);
+    let folder = tempfile::tempdir().unwrap();
+    let Some(node) = Node::start(&agent, folder.path()) else { return };
+    let [token, ca] = ["token", "ca"].map(|name| folder.path().join(name).to_str().unwrap().to_owned());
+    let receive = |arguments: &[&str]| {
+        let out = folder.path().to_str().unwrap();
+        kernel(&[&["receive", "--through", &node.url, "--for", "300ms", "--out", out], arguments].concat())
+    };
+    let output = receive(&["--token-file", &token, "--ca", &ca]);
+    assert!(output.status.success(), "{output:?}");
+    let (file, info) = received(&output);
+    assert!(info.contains("\nRecord: VM Summary\n") && !info.contains("Cut: "), "{info}");
+    let [offset, bound] = ["ReceiverOffset_ns", "ReceiverOffsetBound_ns"].map(|name| number(&info, name));
+    assert!(offset.abs() <= bound + 1.0, "{offset} +- {bound}");
+    assert!(kernel(&["show", file.to_str().unwrap()]).status.success());
+    for (arguments, part) in
+        [(["--token-file", &token].as_slice(), "its certificate is from an unknown issuer"), (&["--ca", &ca], "token")]
+    {
+        let output = receive(arguments);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(1) && told.contains(part), "{told}");
+    }
 }
 
 /// Takes one request: its head and its body.
