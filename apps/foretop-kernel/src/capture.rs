@@ -39,7 +39,7 @@ impl Origin {
 pub struct Capture {
     path: PathBuf,
     recorder: Option<Recorder<BufWriter<File>>>,
-    received: BTreeMap<(u32, usize), u64>,
+    received: BTreeMap<(u32, &'static str), u64>,
     made: BTreeMap<(u32, &'static str), [u64; 2]>,
 }
 
@@ -66,7 +66,7 @@ impl Capture {
         let mut result = Ok(());
         let received = &mut self.received;
         let alarm = engine.drain(|node, traced: Traced| {
-            *received.entry((node, traced.subsystem)).or_default() += 1;
+            *received.entry((node, traced.subsystem.name)).or_default() += 1;
             if result.is_ok() {
                 result = recorder.trace(node, &traced);
             }
@@ -94,8 +94,7 @@ impl Capture {
         self.pulled(engine, &pulled)?;
         let mut fate = Fate::default();
         for ((node, name), [made, dropped]) in std::mem::take(&mut self.made) {
-            let subsystem = kernel::all().iter().position(|subsystem| subsystem.name == name).unwrap_or(usize::MAX);
-            let received = self.received.get(&(node, subsystem)).copied().unwrap_or(0);
+            let received = self.received.get(&(node, name)).copied().unwrap_or(0);
             if made > 0 {
                 if let Some(recorder) = &mut self.recorder {
                     recorder.account(node, name, [made, received, dropped])?;

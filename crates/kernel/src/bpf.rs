@@ -12,6 +12,7 @@ mod run_time;
 mod software_event;
 mod tracer;
 
+use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsFd, IntoRawFd};
 use std::os::unix::fs::MetadataExt;
@@ -30,7 +31,7 @@ pub use opener::BpfOpener;
 pub use tracer::Tracer;
 
 use crate::control::PointState;
-use crate::{Arm, Attach, Error, FromProc, GroupLimits, Node, Reading, Subsystem};
+use crate::{Arguments, Arm, Attach, Error, FIELDS_MAX, FromProc, GroupLimits, Node, Reading, Subsystem};
 
 include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 
@@ -54,6 +55,8 @@ pub struct Bpf {
     btf: Btf<'static>,
     tree: MapHandle,
     records: MapHandle,
+    /// The one of points that a user named, once it has an arm.
+    user: Cell<Option<&'static Subsystem>>,
     // Its programs keep the tree.
     _tree_keeper: Option<Loaded>,
 }
@@ -106,7 +109,8 @@ impl Bpf {
         let tree = map(MapType::Hash, "tree", 4, 4, TREE_PROCESSES_MAX)?;
         let records =
             map(MapType::RingBuf, "records", 0, 0, ring_bytes.clamp(PAGE, RING_BYTES_MAX).next_power_of_two())?;
-        let mut opened = Self { node, limits, btf, tree, records, _tree_keeper: None };
+        let user = Cell::default();
+        let mut opened = Self { node, limits, btf, tree, records, user, _tree_keeper: None };
         if let Node::Tree(root) = opened.node {
             opened._tree_keeper = Some(opened.keep_tree(root)?);
         }
@@ -121,7 +125,15 @@ impl Bpf {
         if subsystem.programs.is_empty() {
             return Ok(Box::new(FromProc::new(Path::new("/proc"), subsystem)));
         }
+        if !crate::all().contains(&subsystem) {
+            self.user.set(Some(subsystem));
+        }
         Ok(Box::new(BpfArm::new(Rc::clone(self), subsystem)?))
+    }
+
+    /// What its programs call by this number: those that a user named have none among all.
+    fn subsystem(&self, number: usize) -> Option<&'static Subsystem> {
+        crate::all().get(number).copied().or_else(|| self.user.get())
     }
 
     fn keep_tree(&self, root: u32) -> Result<Loaded, Error> {
@@ -326,25 +338,27 @@ fn until_all_programs_have_seen_it() {
 
 const ALL_PROCESSES: i32 = -1;
 
-/// Says in `bpf/user.bpf.c` which point an attachment is of, and which argument is its size.
-fn cookie(point: usize, argument: Option<u8>) -> u64 {
-    point as u64 | u64::from(argument.unwrap_or(0)) << 8
+/// Says in `bpf/user.bpf.c` which point an attachment is of, and which arguments are its size and its fields.
+fn cookie(point: usize, arguments: Arguments) -> u64 {
+    let fields = arguments.fields.iter().take(FIELDS_MAX).map(|(_, argument)| *argument);
+    let given = std::iter::once(arguments.size.unwrap_or(0)).chain(fields).enumerate();
+    given.fold(point as u64, |cookie, (i, argument)| cookie | u64::from(argument) << (8 + 4 * i))
 }
 
 fn attach_program(found: &ProgramMut<'_>, attach: Attach, links: &mut Vec<Link>) -> io::Result<()> {
     match attach {
         Attach::Tracepoint(_) => links.push(found.attach().map_err(io::Error::other)?),
-        Attach::UserTracepoint(name, point, argument) => {
-            let options = RawTracepointOpts { cookie: cookie(point, argument), ..RawTracepointOpts::default() };
+        Attach::UserTracepoint(name, point, arguments) => {
+            let options = RawTracepointOpts { cookie: cookie(point, arguments), ..RawTracepointOpts::default() };
             links.push(found.attach_raw_tracepoint_with_opts(name, options).map_err(io::Error::other)?);
         }
-        Attach::UserFunction(file, function, point, argument) => {
-            let cookie = cookie(point, argument);
+        Attach::UserFunction(file, function, point, arguments) => {
+            let cookie = cookie(point, arguments);
             let options = UprobeOpts { cookie, func_name: Some(function.into()), ..UprobeOpts::default() };
             links.push(found.attach_uprobe_with_opts(ALL_PROCESSES, file, 0, options).map_err(io::Error::other)?);
         }
-        Attach::UserProbe(file, provider, name, point, argument) => {
-            let options = UsdtOpts { cookie: cookie(point, argument), ..UsdtOpts::default() };
+        Attach::UserProbe(file, provider, name, point, arguments) => {
+            let options = UsdtOpts { cookie: cookie(point, arguments), ..UsdtOpts::default() };
             let link = found.attach_usdt_with_opts(ALL_PROCESSES, file, provider, name, options);
             links.push(link.map_err(io::Error::other)?);
         }

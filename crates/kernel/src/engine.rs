@@ -122,6 +122,16 @@ impl Engine {
         self
     }
 
+    /// The same, with points that a user named as one more subsystem of each node. It is not wanted until a change says so.
+    #[must_use]
+    pub fn with_points(mut self, user: &'static Subsystem) -> Self {
+        for node in self.nodes.keys() {
+            let states = vec![PointState::Summary; user.points.len()];
+            self.wanted.insert(Key { node: *node, name: user.name }, Wanted { subsystem: user, is_on: false, states });
+        }
+        self
+    }
+
     /// Makes a change, all of it or nothing.
     ///
     /// # Errors
@@ -170,7 +180,8 @@ impl Engine {
         let mut wanted = self.wanted.clone();
         let nodes = || change.nodes.clone().unwrap_or_else(|| self.nodes.keys().copied().collect());
         for (name, asked) in &change.subsystems {
-            let subsystem = crate::find(name)?;
+            let own = self.wanted.values().map(|wanted| wanted.subsystem).find(|own| own.name == name);
+            let subsystem = own.map_or_else(|| crate::find(name), Ok)?;
             for node in nodes() {
                 let one = wanted.get_mut(&Key { node, name: subsystem.name }).expect("each node has all subsystems");
                 one.is_on = asked.is_on.unwrap_or(one.is_on);

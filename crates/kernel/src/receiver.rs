@@ -51,8 +51,8 @@ pub(crate) struct Receiver {
     backlog: Backlog,
     /// Gone once the file has ended.
     recorder: Option<Recorder<Backlog>>,
-    received: BTreeMap<(u32, usize), u64>,
-    skipped: BTreeMap<(u32, usize), u64>,
+    received: BTreeMap<(u32, &'static str), u64>,
+    skipped: BTreeMap<(u32, &'static str), u64>,
     /// Records that found no room in the ring: as of its begin, and now.
     dropped: BTreeMap<(u32, &'static str), (u64, u64)>,
     said_ns: u64,
@@ -107,7 +107,7 @@ impl Receiver {
         let Some(recorder) = &mut self.recorder else { return Ok(()) };
         let has_room = self.backlog.0.borrow().len() < BACKLOG_MAX;
         let counted = if has_room { &mut self.received } else { &mut self.skipped };
-        *counted.entry((node, traced.subsystem)).or_default() += 1;
+        *counted.entry((node, traced.subsystem.name)).or_default() += 1;
         if has_room { recorder.trace(node, traced) } else { Ok(()) }
     }
 
@@ -119,16 +119,11 @@ impl Receiver {
     /// Ends its file with the account of traced records; what waits is still sent. All was pulled and drained before.
     pub(crate) fn end(&mut self) -> Result<(), Error> {
         let Some(mut recorder) = self.recorder.take() else { return Ok(()) };
-        for (number, subsystem) in crate::all().iter().enumerate() {
-            let nodes: Vec<u32> =
-                self.dropped.keys().filter(|(_, name)| *name == subsystem.name).map(|(node, _)| *node).collect();
-            for node in nodes {
-                let of = |counted: &BTreeMap<_, u64>| counted.get(&(node, number)).copied().unwrap_or(0);
-                let (begin, now) = self.dropped[&(node, subsystem.name)];
-                let (received, dropped) = (of(&self.received), of(&self.skipped) + now - begin);
-                if received + dropped > 0 {
-                    recorder.account(node, subsystem.name, [received + dropped, received, dropped])?;
-                }
+        for (key, (begin, now)) in &self.dropped {
+            let of = |counted: &BTreeMap<_, u64>| counted.get(key).copied().unwrap_or(0);
+            let (received, dropped) = (of(&self.received), of(&self.skipped) + now - begin);
+            if received + dropped > 0 {
+                recorder.account(key.0, key.1, [received + dropped, received, dropped])?;
             }
         }
         recorder.finish().map(|_| ())
@@ -190,7 +185,7 @@ mod tests {
         receiver.dropped.insert((0, crate::all()[1].name), (0, 5));
         const N: u64 = 400_000;
         for _ in 0..N {
-            receiver.traced(0, &Traced { subsystem: 1, ..Traced::default() }).unwrap();
+            receiver.traced(0, &Traced { subsystem: crate::all()[1], ..Traced::default() }).unwrap();
         }
         receiver.end().unwrap();
         let reads = std::thread::spawn(move || {

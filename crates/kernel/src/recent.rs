@@ -10,8 +10,8 @@ const KEPT: usize = 32;
 /// Rates are over so long, and so is what the cap is of.
 const WINDOW_NS: u64 = 1_000_000_000;
 
-/// A point of a node: the node's number, the subsystem's place among all, the point's number.
-pub type Place = (u32, usize, usize);
+/// A point of a node: the node's number, the subsystem's name, the point's number.
+pub type Place = (u32, &'static str, usize);
 
 /// What came of all traced points.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl Recent {
 
     /// Takes a record.
     pub fn take(&mut self, node: u32, traced: &Traced) {
-        let latest = self.points.entry((node, traced.subsystem, traced.point)).or_default();
+        let latest = self.points.entry((node, traced.subsystem.name, traced.point)).or_default();
         latest.received += 1;
         if latest.events.len() == KEPT {
             latest.events.pop_front();

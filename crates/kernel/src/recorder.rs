@@ -17,7 +17,7 @@ pub struct Recorder<W: Write> {
     head: Vec<(String, String)>,
     types: Vec<(RecordType, u64)>,
     summaries: BTreeMap<&'static str, usize>,
-    traces: BTreeMap<(usize, usize), usize>,
+    traces: BTreeMap<(&'static str, usize), usize>,
     alarm: usize,
     account: usize,
 }
@@ -71,18 +71,19 @@ impl<W: Write> Recorder<W> {
     /// # Errors
     /// Those of the writer that it is given.
     pub fn trace(&mut self, node: u32, traced: &Traced) -> Result<(), Error> {
-        let key = (traced.subsystem, traced.point);
+        let Traced { subsystem, point, .. } = *traced;
+        let key = (subsystem.name, point);
+        let named = subsystem.fields(point);
         let of = match self.traces.get(&key) {
             Some(of) => *of,
             None => {
-                let Some(subsystem) = crate::all().get(traced.subsystem) else { return Ok(()) };
-                let Some(point) = subsystem.points.get(traced.point) else { return Ok(()) };
-                let of = self.define(trace_type(subsystem, point))?;
+                let Some(point) = subsystem.points.get(point) else { return Ok(()) };
+                let of = self.define(trace_type(subsystem, point, named))?;
                 self.traces.insert(key, of);
                 of
             }
         };
-        let values = [
+        let mut values = vec![
             Value::unsigned(node),
             Value::unsigned(traced.begin_ns),
             Value::unsigned(traced.end_ns),
@@ -93,6 +94,7 @@ impl<W: Write> Recorder<W> {
             Value::unsigned(traced.processor),
             Value::unsigned(traced.weight),
         ];
+        values.extend(traced.fields.iter().zip(named).map(|(field, _)| Value::Integer(*field)));
         self.write(of, &values)
     }
 
@@ -152,8 +154,9 @@ fn account_type() -> RecordType {
     RecordType { name: "Trace Account".into(), attributes: Vec::new(), fields }
 }
 
-fn trace_type(subsystem: &Subsystem, point: &Point) -> RecordType {
-    let fields = vec![
+/// What records of all traced points have.
+pub(crate) fn trace_fields() -> Vec<Field> {
+    vec![
         Field::integer("node", "", "the node's number"),
         Field::integer("start_ns", "ns", "begin, on the monotonic clock"),
         Field::integer("end_ns", "ns", "end, on the monotonic clock"),
@@ -163,7 +166,12 @@ fn trace_type(subsystem: &Subsystem, point: &Point) -> RecordType {
         Field::integer("thread", "", "its thread"),
         Field::integer("processor", "", "where it ended"),
         Field::integer("weight", "", "stands for so many events"),
-    ];
+    ]
+}
+
+fn trace_type(subsystem: &Subsystem, point: &Point, named: &[(&str, u8)]) -> RecordType {
+    let mut fields = trace_fields();
+    fields.extend(named.iter().map(|(name, argument)| Field::integer(*name, "", format!("argument {argument}"))));
     let attributes = vec![("label".into(), point.label.into())];
     RecordType { name: format!("{} {} Trace", subsystem.title, point.name), attributes, fields }
 }
@@ -333,7 +341,7 @@ mod tests {
         for pulled in watch.pull().unwrap() {
             recorder.summary(&pulled).unwrap();
         }
-        recorder.trace(3, &Traced { subsystem: 1, point: 0, returned: -5, ..Traced::default() }).unwrap();
+        recorder.trace(3, &Traced { subsystem: crate::all()[1], point: 0, returned: -5, ..Traced::default() }).unwrap();
         recorder.account(3, "fs", [5, 3, 2]).unwrap();
         let (file, info) = recorder.finish().unwrap();
         assert!(record::read(&file[..]).unwrap().all(|item| item.is_ok()));

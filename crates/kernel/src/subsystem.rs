@@ -2,6 +2,7 @@
 //!
 //! Each file in `subsystem/` is one; the build script lists them, so that a new one touches no other file.
 
+use crate::user::EMPTY;
 use crate::{Error, FromProc, Reading};
 
 include!(concat!(env!("OUT_DIR"), "/subsystems.rs"));
@@ -82,12 +83,21 @@ pub enum Attach {
     Tracepoint(&'static str),
     /// The kernel's software event with this number, on each processor.
     SoftwareEvent(u64),
-    /// A raw tracepoint that a user named, for the point of this number, with the argument that is its size, from 1.
-    UserTracepoint(&'static str, usize, Option<u8>),
+    /// A raw tracepoint that a user named, for the point of this number.
+    UserTracepoint(&'static str, usize, Arguments),
     /// The entry of a function in a file, likewise.
-    UserFunction(&'static str, &'static str, usize, Option<u8>),
+    UserFunction(&'static str, &'static str, usize, Arguments),
     /// A USDT probe in a file, by its provider and name, likewise.
-    UserProbe(&'static str, &'static str, &'static str, usize, Option<u8>),
+    UserProbe(&'static str, &'static str, &'static str, usize, Arguments),
+}
+
+/// What of the arguments of an event is kept; arguments count from 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Arguments {
+    /// The one that is its size.
+    pub size: Option<u8>,
+    /// Those that are fields of its traced records, by name.
+    pub fields: &'static [(&'static str, u8)],
 }
 
 /// Work that makes the events of a subsystem, to measure their price with.
@@ -103,6 +113,37 @@ pub enum Drive {
     Threads,
     /// Messages through a pair of sockets.
     Messages,
+}
+
+/// Two of one name are the same.
+impl PartialEq for Subsystem {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Subsystem {}
+
+/// That of a user's points, without points.
+impl Default for &Subsystem {
+    fn default() -> Self {
+        &EMPTY
+    }
+}
+
+impl Subsystem {
+    /// Arguments that a user named, of a point of the subsystem `user`, whose programs are one for each point.
+    #[must_use]
+    pub fn fields(&self, point: usize) -> &'static [(&'static str, u8)] {
+        match self.programs.get(point).map(|program| program.attach) {
+            Some(
+                Attach::UserTracepoint(.., arguments)
+                | Attach::UserFunction(.., arguments)
+                | Attach::UserProbe(.., arguments),
+            ) => arguments.fields,
+            _ => &[],
+        }
+    }
 }
 
 /// All that there are, by name.

@@ -2,12 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Subsystem;
+
+/// Arguments of an event that a user can name.
+pub const FIELDS_MAX: usize = 4;
+
 /// What, where, when, and what the hook passed. In JSON the point is named around it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traced {
-    /// The subsystem's place among all.
+    /// The subsystem.
     #[serde(skip)]
-    pub subsystem: usize,
+    pub subsystem: &'static Subsystem,
     /// The point's number.
     #[serde(skip)]
     pub point: usize,
@@ -27,4 +32,7 @@ pub struct Traced {
     pub processor: u32,
     /// It stands for so many events.
     pub weight: u32,
+    /// Arguments that a user named, in the order of [`Subsystem::fields`].
+    #[serde(skip)]
+    pub fields: [i64; FIELDS_MAX],
 }

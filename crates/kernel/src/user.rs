@@ -1,8 +1,11 @@
 //! Points that a user names in TOML: raw tracepoints, functions and USDT probes, through programs that are compiled in.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 
-use crate::{Attach, Drive, Error, Point, Program, Reading, Subsystem, Timing};
+use crate::recorder::trace_fields;
+use crate::{Arguments, Attach, Drive, Error, FIELDS_MAX, Point, Program, Reading, Subsystem, Timing};
 
 /// The subsystem `user` without points.
 pub const EMPTY: Subsystem = Subsystem {
@@ -35,6 +38,9 @@ struct Named {
     usdt: Option<String>,
     file: Option<String>,
     size: Option<u8>,
+    /// Fields of traced records, and the arguments that they are.
+    #[serde(default)]
+    fields: BTreeMap<String, u8>,
 }
 
 /// The subsystem `user` with the points of a TOML text. It lives as long as the process.
@@ -68,37 +74,43 @@ fn program(number: usize, named: &Named) -> Result<Program, Error> {
     let wrong = |what: &str| Err(Error::UserPoints { wrong: format!("the point `{label}` {what}") });
     let without = leaked(label.clone());
     let Named { tracepoint, function, usdt, file, .. } = named;
-    match (tracepoint, function, usdt, file, named.size) {
-        (Some(name), None, None, None, size) => {
-            let program = match size {
-                None => "user_tracepoint",
-                Some(1) => "user_tracepoint_1",
-                Some(2) => "user_tracepoint_2",
-                Some(3) => "user_tracepoint_3",
-                Some(4) => "user_tracepoint_4",
-                Some(_) => return wrong("has a size that is no argument: of a tracepoint, give 1 to 4"),
-            };
-            let attach = Attach::UserTracepoint(leaked(name.clone()), number, size);
-            Ok(Program { name: program, attach, without })
+    let (attached_to, most) = match (tracepoint, function, usdt, file) {
+        (Some(_), None, None, None) => ("tracepoint", 4),
+        (None, Some(_), None, Some(_)) => ("function", 3),
+        (None, None, Some(_), Some(_)) => ("probe", 12),
+        _ => return wrong("needs either `tracepoint`, or the `file` that its `function` or `usdt` is in"),
+    };
+    let given = || named.size.iter().chain(named.fields.values()).copied();
+    if given().any(|argument| !(1..=most).contains(&argument)) {
+        return wrong(&format!("has a size or field that is no argument: of a {attached_to}, give 1 to {most}"));
+    }
+    if named.fields.len() > FIELDS_MAX {
+        return wrong(&format!("has {} fields; give up to {FIELDS_MAX}", named.fields.len()));
+    }
+    if let Some(name) = named.fields.keys().find(|name| trace_fields().iter().any(|field| field.name == **name)) {
+        return wrong(&format!("has a field `{name}`, which all records of events have: call it something else"));
+    }
+    let fields = named.fields.iter().map(|(name, argument)| (leaked(name.clone()), *argument));
+    let arguments = Arguments { size: named.size, fields: Box::leak(fields.collect()) };
+    let text = |text: &Option<String>| leaked(text.clone().unwrap_or_default());
+    let (name, attach) = match attached_to {
+        "tracepoint" => {
+            let name =
+                ["user_tracepoint", "user_tracepoint_1", "user_tracepoint_2", "user_tracepoint_3", "user_tracepoint_4"];
+            let last = usize::from(given().max().unwrap_or(0));
+            (name[last], Attach::UserTracepoint(text(tracepoint), number, arguments))
         }
-        (None, Some(function), None, Some(file), None | Some(1..=3)) => {
-            let attach = Attach::UserFunction(leaked(file.clone()), leaked(function.clone()), number, named.size);
-            Ok(Program { name: "user_function", attach, without })
-        }
-        (None, Some(_), None, Some(_), _) => wrong("has a size that is no argument: of a function, give 1 to 3"),
-        (None, None, Some(probe), Some(file), None | Some(1..=12)) => {
-            let Some((provider, name)) =
-                probe.split_once(':').filter(|(provider, name)| ![provider, name].contains(&&""))
+        "function" => ("user_function", Attach::UserFunction(text(file), text(function), number, arguments)),
+        _ => {
+            let Some((provider, probe)) =
+                text(usdt).split_once(':').filter(|parts| !parts.0.is_empty() && !parts.1.is_empty())
             else {
                 return wrong("has a `usdt` that is no probe: write `provider:name`, as `readelf --notes` lists them");
             };
-            let [file, provider, name] = [file, provider, name].map(|text| leaked(text.to_owned()));
-            let attach = Attach::UserProbe(file, provider, name, number, named.size);
-            Ok(Program { name: "user_probe", attach, without })
+            ("user_probe", Attach::UserProbe(text(file), provider, probe, number, arguments))
         }
-        (None, None, Some(_), Some(_), _) => wrong("has a size that is no argument: of a probe, give 1 to 12"),
-        _ => wrong("needs either `tracepoint`, or the `file` that its `function` or `usdt` is in"),
-    }
+    };
+    Ok(Program { name, attach, without })
 }
 
 #[cfg(test)]
@@ -110,13 +122,21 @@ mod tests {
         let text = "[[point]]\nlabel = \"execs\"\ntracepoint = \"sched_process_exec\"\n\n\
                     [[point]]\nlabel = \"malloc\"\nfunction = \"malloc\"\nfile = \"/lib/libc.so\"\nsize = 1\n";
         let user = subsystem(text).unwrap();
-        assert_eq!(user.programs[0].attach, Attach::UserTracepoint("sched_process_exec", 0, None));
-        assert_eq!(user.programs[1].attach, Attach::UserFunction("/lib/libc.so", "malloc", 1, Some(1)));
+        assert_eq!(user.programs[0].attach, Attach::UserTracepoint("sched_process_exec", 0, Arguments::default()));
+        assert_eq!(
+            user.programs[1].attach,
+            Attach::UserFunction("/lib/libc.so", "malloc", 1, Arguments { size: Some(1), fields: &[] })
+        );
         assert_eq!(user.points.iter().map(|point| point.is_sized).collect::<Vec<_>>(), [false, true]);
+        let text = "[[point]]\nlabel = \"queries\"\nusdt = \"postgresql:query__start\"\nfile = \"/bin/postgres\"\nsize = 12\n\
+                    fields = { rows = 3, database = 2 }\n";
+        let arguments = Arguments { size: Some(12), fields: &[("database", 2), ("rows", 3)] };
+        let expected = Attach::UserProbe("/bin/postgres", "postgresql", "query__start", 0, arguments);
+        let user = subsystem(text).unwrap();
+        assert_eq!((user.programs[0].attach, user.fields(0)), (expected, arguments.fields));
         let text =
-            "[[point]]\nlabel = \"queries\"\nusdt = \"postgresql:query__start\"\nfile = \"/bin/postgres\"\nsize = 12\n";
-        let expected = Attach::UserProbe("/bin/postgres", "postgresql", "query__start", 0, Some(12));
-        assert_eq!(subsystem(text).unwrap().programs[0].attach, expected);
+            "[[point]]\nlabel = \"forks\"\ntracepoint = \"sched_process_fork\"\nsize = 1\nfields = { child = 2 }\n";
+        assert_eq!(subsystem(text).unwrap().programs[0].name, "user_tracepoint_2", "the last argument that it reads");
     }
 
     #[track_caller]
@@ -133,6 +153,9 @@ mod tests {
         check_refused("usdt = \"p:\"\nfile = \"f\"", "`provider:name`");
         check_refused("usdt = \"p:n\"\nfile = \"f\"\nsize = 13", "give 1 to 12");
         check_refused("tracepoint = \"t\"\nsize = 9", "give 1 to 4");
+        check_refused("tracepoint = \"t\"\nfields = { a = 0 }", "give 1 to 4");
+        check_refused("tracepoint = \"t\"\nfields = { a = 1, b = 1, c = 1, d = 1, e = 1 }", "up to 4");
+        check_refused("tracepoint = \"t\"\nfields = { start_ns = 1 }", "call it something else");
         check_refused("kprobe = \"t\"", "kprobe");
         check_refused("tracepoint = \"t\"\n[[point]]\nlabel = \"a\"\ntracepoint = \"t\"", "given twice");
     }

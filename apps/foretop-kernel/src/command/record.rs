@@ -60,24 +60,22 @@ struct Recorded {
 }
 
 impl Recorded {
-    /// Turned on, with these points traced.
+    /// These turned on, with these points traced.
     fn engine(
         &self,
         interval: Duration,
+        wanted: &[&'static Subsystem],
         traced: &[(&'static Subsystem, &str)],
         notes: &mut Vec<String>,
     ) -> Result<Engine, Failure> {
         let node = self.measured.node()?;
         let opener = argument::opener_with_ring(self.measured.source, std::slice::from_ref(&node), self.buffer, notes)?;
         let mut engine = Engine::new(opener, [(0, node)].into(), interval.as_millis() as u64, self.budget);
-        let wanted = self.measured.subsystems()?;
-        if wanted.iter().any(|subsystem| kernel::find(subsystem.name).is_err()) {
-            return Err(Failure::usage(
-                "points of a file are shown by `foretop kernel watch --points` alone, and not recorded",
-            ));
+        if let Some(user) = wanted.iter().find(|subsystem| !kernel::all().contains(subsystem)) {
+            engine = engine.with_points(user);
         }
         let groups = self.measured.groups.clone();
-        engine.change(&Change { groups, ..turned_on(&wanted, traced) }).map_err(failed)?;
+        engine.change(&Change { groups, ..turned_on(wanted, traced) }).map_err(failed)?;
         Ok(engine)
     }
 }
@@ -85,10 +83,11 @@ impl Recorded {
 /// These subsystems on and all others off, and of all points these alone traced.
 pub fn turned_on(wanted: &[&'static Subsystem], traced: &[(&'static Subsystem, &str)]) -> Change {
     let mut subsystems: BTreeMap<String, SubsystemChange> = BTreeMap::new();
-    for subsystem in kernel::all() {
-        let is_on = wanted.iter().any(|found| found.name == subsystem.name);
+    let others = wanted.iter().filter(|subsystem| !kernel::all().contains(subsystem));
+    for subsystem in kernel::all().iter().chain(others) {
+        let is_on = wanted.contains(subsystem);
         let counted = subsystem.points.iter().map(|point| (point.name.to_owned(), PointState::Summary));
-        let traced = traced.iter().filter(|(of, _)| of.name == subsystem.name);
+        let traced = traced.iter().filter(|(of, _)| of == subsystem);
         let traced = traced.map(|(_, point)| ((*point).to_owned(), PointState::Trace));
         let points = counted.chain(traced).collect();
         subsystems.insert(subsystem.name.into(), SubsystemChange { is_on: Some(is_on), points });
@@ -138,9 +137,9 @@ pub struct Record {
     #[arg(long, default_value = "10s", value_parser = span::parse)]
     interval: Duration,
 
-    /// A point to trace as well, such as `fs.Read`; may be repeated
+    /// A point to trace as well, such as `fs.Read`, or `user.LABEL` of --points; may be repeated
     #[arg(long, value_name = "SUBSYSTEM.POINT", value_parser = point)]
-    trace: Vec<(&'static Subsystem, String)>,
+    trace: Vec<(String, String)>,
 
     /// Above so many traced events a second, points only count, and the file has an alarm
     #[arg(long, value_name = "N", default_value_t = RATE_CAP)]
@@ -162,18 +161,25 @@ pub struct Record {
     delivery: Delivery,
 }
 
-fn point(text: &str) -> Result<(&'static Subsystem, String), String> {
+fn point(text: &str) -> Result<(String, String), String> {
     let (subsystem, point) =
         text.split_once('.').ok_or_else(|| format!("`{text}` is no point; write one such as `fs.Read`"))?;
-    Ok((kernel::find(subsystem).map_err(|error| error.to_string())?, point.into()))
+    Ok((subsystem.into(), point.into()))
 }
 
 impl Record {
     pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         let destination = self.delivery.destination()?;
         let mut notes = Vec::new();
-        let traced: Vec<_> = self.trace.iter().map(|(subsystem, point)| (*subsystem, point.as_str())).collect();
-        let mut engine = self.recorded.engine(self.interval, &traced, &mut notes)?.with_rate_cap(self.rate_cap);
+        let wanted = self.recorded.measured.subsystems()?;
+        let find = |name: &str| {
+            let own = wanted.iter().find(|subsystem| subsystem.name == name);
+            own.map_or_else(|| kernel::find(name).map_err(Failure::usage_of), |own| Ok(*own))
+        };
+        let traced = self.trace.iter().map(|(subsystem, point)| Ok((find(subsystem)?, point.as_str())));
+        let traced = traced.collect::<Result<Vec<_>, Failure>>()?;
+        let engine = self.recorded.engine(self.interval, &wanted, &traced, &mut notes)?;
+        let mut engine = engine.with_rate_cap(self.rate_cap);
         for note in notes {
             written(writeln!(out, "note: {note}"))?;
         }
@@ -213,8 +219,8 @@ impl Trace {
             let traced = subsystem.points.iter().filter(|point| point.timing != Timing::Spent);
             traced.map(move |point| (subsystem, point.name))
         };
-        let traced: Vec<_> = subsystems.into_iter().flat_map(points).collect();
-        let mut engine = self.recorded.engine(Duration::from_secs(3600), &traced, &mut notes)?;
+        let traced: Vec<_> = subsystems.iter().copied().flat_map(points).collect();
+        let mut engine = self.recorded.engine(Duration::from_secs(3600), &subsystems, &traced, &mut notes)?;
         for note in notes {
             written(writeln!(out, "note: {note}"))?;
         }
@@ -244,7 +250,7 @@ struct Printed<'a> {
 
 impl Printed<'_> {
     fn line(&mut self, traced: &Traced) -> std::io::Result<()> {
-        let Some(subsystem) = kernel::all().get(traced.subsystem) else { return Ok(()) };
+        let subsystem = traced.subsystem;
         let Some(point) = subsystem.points.get(traced.point) else { return Ok(()) };
         let at = traced.end_ns.saturating_sub(self.began_ns) as f64 / 1e9;
         let took = span_ns(traced.end_ns.saturating_sub(traced.begin_ns) as f64);
@@ -254,10 +260,13 @@ impl Printed<'_> {
             format!("{}.{}", subsystem.name, point.name),
             traced.process
         )?;
-        match point.is_sized {
-            true => writeln!(self.out, "  {} asked, {} returned", traced.asked, traced.returned),
-            false => writeln!(self.out),
+        if point.is_sized {
+            write!(self.out, "  {} asked, {} returned", traced.asked, traced.returned)?;
         }
+        for ((name, _), field) in subsystem.fields(traced.point).iter().zip(traced.fields) {
+            write!(self.out, "  {name} {field}")?;
+        }
+        writeln!(self.out)
     }
 }
 

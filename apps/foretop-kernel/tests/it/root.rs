@@ -119,3 +119,39 @@ fn a_receiver_accounts_for_each_traced_event() {
     let numbers: Vec<u64> = account.split(',').skip(2).map(|number| number.parse().unwrap()).collect();
     assert!(n_traced > 0 && numbers[1] == n_traced && numbers[0] == numbers[1] + numbers[2], "{account}: {n_traced}");
 }
+
+#[test]
+#[ignore = "needs root; scripts/kernel.sh test runs it"]
+fn a_file_has_points_of_one_s_own_with_their_arguments_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let points = folder.path().join("points.toml");
+    let text = "[[point]]\nlabel = \"execs\"\ntracepoint = \"sched_process_exec\"\nfields = { old_thread = 2 }\n";
+    std::fs::write(&points, text).unwrap();
+    let node = format!("tree:{}", std::process::id());
+    let [points, out] = [&points, folder.path()].map(|path| path.to_str().unwrap());
+    let arguments =
+        ["record", "--points", points, "--trace", "user.execs", "--node", &node, "--for", "1s", "--out", out];
+    let recorded = std::thread::scope(|scope| {
+        let recorded = scope.spawn(|| run(&arguments));
+        while !recorded.is_finished() {
+            assert!(std::process::Command::new("true").status().unwrap().success());
+        }
+        recorded.join().unwrap()
+    });
+    assert!(recorded.status.success(), "{recorded:?}");
+    let told = String::from_utf8(recorded.stdout).unwrap();
+    let file = told.lines().next().unwrap();
+    let table = |arguments: &[&str]| -> Vec<Vec<String>> {
+        let text = String::from_utf8(run(&[&["extract", file], arguments].concat()).stdout).unwrap();
+        text.lines().skip(1).map(|line| line.split(',').map(str::to_owned).collect()).collect()
+    };
+    let execs = table(&["User execs Trace", "thread", "old_thread"]);
+    assert!(!execs.is_empty() && execs.iter().all(|row| row[0] == row[1]), "{execs:?}");
+    let counts = table(&["User Summary", "execs.count"]);
+    let counted: usize = counts.iter().map(|row| row[0].parse::<usize>().unwrap()).sum();
+    let account = table(&["Trace Account", "subsystem", "made", "received", "dropped"]);
+    let n = execs.len().to_string();
+    assert_eq!(account, [["user", &n, &n, "0"]]);
+    // A point is counted for a little longer than it is traced.
+    assert!(counted >= execs.len(), "{counted} of {n}");
+}

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::run_time::RunTimes;
 use super::{Bpf, BpfArm, drive};
-use crate::{Arm, Attach, Drive, Error, Point, Price, Program, Reading, Subsystem, Timing};
+use crate::{Arguments, Arm, Attach, Drive, Error, Point, Price, Program, Reading, Subsystem, Timing};
 
 /// What a price was measured from, in nanoseconds for each event of the work.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,7 +122,7 @@ const FUNCTION_NS: f64 = 10_000.0;
 
 /// What it costs that a function is a point, from one of this process's own.
 fn price_of_function(shared: &Rc<Bpf>, file: &'static str) -> Result<Option<f64>, Error> {
-    let attach = Attach::UserFunction(file, drive::FUNCTION, 0, None);
+    let attach = Attach::UserFunction(file, drive::FUNCTION, 0, Arguments::default());
     let programs: &'static [Program] =
         Box::leak(Box::new([Program { name: "user_function", attach, without: "its price" }]));
     let point = Point { name: "Price", label: "price", timing: Timing::Counted, is_sized: false };

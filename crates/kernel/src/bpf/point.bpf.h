@@ -230,16 +230,20 @@ static __always_inline u32 range_of(u64 ns)
     return range + (u32)(ns >> 1);
 }
 
-static __always_inline void write_trace(u32 point, u32 weight, u64 begin_ns, u64 end_ns, u64 asked, s64 returned)
+/* Room for a record of a size that the compiler knows. */
+static __always_inline void *reserve(u64 size)
 {
-    struct trace *record;
-    u64 who = bpf_get_current_pid_tgid();
+    void *record;
     add(&losses, RECORDS_MADE, 1);
-    record = bpf_ringbuf_reserve(&records, sizeof(*record), 0);
-    if (!record) {
+    record = bpf_ringbuf_reserve(&records, size, 0);
+    if (!record)
         add(&losses, RECORDS_DROPPED, 1);
-        return;
-    }
+    return record;
+}
+
+static __always_inline void fill(struct trace *record, u32 point, u32 weight, u64 begin_ns, u64 end_ns, u64 asked, s64 returned)
+{
+    u64 who = bpf_get_current_pid_tgid();
     record->begin_ns = begin_ns;
     record->end_ns = end_ns;
     record->asked = asked;
@@ -251,8 +255,21 @@ static __always_inline void write_trace(u32 point, u32 weight, u64 begin_ns, u64
     record->subsystem = fixed.subsystem;
     record->point = point;
     record->unused = 0;
+}
+
+static __always_inline void submit(void *record)
+{
     /* The reader is woken by its own timer, never by the measured program. */
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void write_trace(u32 point, u32 weight, u64 begin_ns, u64 end_ns, u64 asked, s64 returned)
+{
+    struct trace *record = reserve(sizeof(*record));
+    if (!record)
+        return;
+    fill(record, point, weight, begin_ns, end_ns, asked, returned);
+    submit(record);
 }
 
 static __always_inline struct cell *cell_of(u32 point, u32 group)
@@ -261,8 +278,7 @@ static __always_inline struct cell *cell_of(u32 point, u32 group)
     return bpf_map_lookup_elem(&cells, &key);
 }
 
-/* An event without a length of time. */
-static __always_inline void count(u32 point, u32 group, u32 weight, u64 asked, s64 returned)
+static __always_inline void count_untraced(u32 point, u32 group, u32 weight, u64 asked, s64 returned)
 {
     struct cell *cell = cell_of(point, group);
     if (!cell)
@@ -272,6 +288,12 @@ static __always_inline void count(u32 point, u32 group, u32 weight, u64 asked, s
     cell->asked += asked * weight;
     if (returned > 0)
         cell->returned += returned * weight;
+}
+
+/* An event without a length of time. */
+static __always_inline void count(u32 point, u32 group, u32 weight, u64 asked, s64 returned)
+{
+    count_untraced(point, group, weight, asked, returned);
     if (state_of(point) >= TRACE) {
         u64 now = bpf_ktime_get_ns();
         write_trace(point, weight, now, now, asked, returned);

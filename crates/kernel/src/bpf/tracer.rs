@@ -6,7 +6,7 @@ use std::rc::Rc;
 use libbpf_rs::{RingBuffer, RingBufferBuilder};
 
 use super::{Bpf, refused};
-use crate::{Error, Traced};
+use crate::{Error, Subsystem, Traced};
 
 /// Records that are taken at once, so that a busy host cannot keep a reader for ever.
 const AT_ONCE: usize = 1 << 16;
@@ -28,8 +28,9 @@ impl Tracer {
         let taken = Rc::new(RefCell::new(Vec::new()));
         let filled = Rc::clone(&taken);
         let mut builder = RingBufferBuilder::new();
+        let subsystems = Rc::clone(shared);
         let take = move |bytes: &[u8]| {
-            if let Some(traced) = traced(bytes) {
+            if let Some(traced) = traced(bytes, |number| subsystems.subsystem(number)) {
                 filled.borrow_mut().push(traced);
             }
             0
@@ -49,8 +50,8 @@ impl Tracer {
     }
 }
 
-/// `struct trace`.
-fn traced(bytes: &[u8]) -> Option<Traced> {
+/// `struct trace`, or `struct user_trace`, which has fields behind it.
+fn traced(bytes: &[u8], subsystem: impl Fn(usize) -> Option<&'static Subsystem>) -> Option<Traced> {
     let word = |at: usize| Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
     let half = |at: usize| Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     let quarter = |at: usize| Some(usize::from(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?)));
@@ -63,7 +64,8 @@ fn traced(bytes: &[u8]) -> Option<Traced> {
         thread: half(36)?,
         processor: half(40)?,
         weight: half(44)?,
-        subsystem: quarter(48)?,
+        subsystem: subsystem(quarter(48)?)?,
         point: quarter(50)?,
+        fields: std::array::from_fn(|field| word(56 + 8 * field).unwrap_or(0).cast_signed()),
     })
 }

@@ -1,33 +1,74 @@
 /* Points that a user names: any raw tracepoint, any function, any USDT probe. The cookie of an attachment says which point it is,
- * and above that which argument is its size, counted from 1. */
+ * and above that, in four bits each, which arguments are its size and its fields, counted from 1. */
 #include "point.bpf.h"
 
 #include <bpf/usdt.bpf.h>
 
+#define N_FIELDS 4
+/* The size, and fields. */
+#define N_GIVEN (1 + N_FIELDS)
 #define POINT_OF(cookie) ((u32)(cookie) & (N_POINTS_MAX - 1))
-#define ARGUMENT_OF(cookie) ((u32)((cookie) >> 8))
+#define ARGUMENT_OF(cookie, i) ((u32)((cookie) >> (8 + 4 * (i))) & 15)
 
-static __always_inline int passed(u64 cookie, u64 size)
+/* What a traced point says of one event. */
+struct user_trace {
+    struct trace trace;
+    u64 fields[N_FIELDS];
+};
+
+static __always_inline void write_user_trace(u32 point, u32 weight, const u64 given[N_GIVEN])
+{
+    u64 now = bpf_ktime_get_ns();
+    struct user_trace *record = reserve(sizeof(*record));
+    if (!record)
+        return;
+    fill(&record->trace, point, weight, now, now, given[0], given[0]);
+#pragma unroll
+    for (int i = 0; i < N_FIELDS; i++)
+        record->fields[i] = given[1 + i];
+    submit(record);
+}
+
+static __always_inline int passed(u64 cookie, const u64 given[N_GIVEN])
 {
     u32 point = POINT_OF(cookie);
+    u32 weight = settings.weight ? settings.weight : 1;
     u64 n = hit(point);
-    if (is_active(point) && is_sampled(n) && is_on_node())
-        count(point, group_of(size), settings.weight ? settings.weight : 1, size, size);
+    if (!is_active(point) || !is_sampled(n) || !is_on_node())
+        return 0;
+    count_untraced(point, group_of(given[0]), weight, given[0], given[0]);
+    if (state_of(point) >= TRACE)
+        write_user_trace(point, weight, given);
     return 0;
+}
+
+/* Of the first `n` arguments those that the cookie asks for. */
+static __always_inline int passed_with(u64 cookie, const u64 *arguments, u32 n)
+{
+    u64 given[N_GIVEN] = {};
+#pragma unroll
+    for (int i = 0; i < N_GIVEN; i++)
+        for (u32 argument = 0; argument < n; argument++)
+            if (ARGUMENT_OF(cookie, i) == argument + 1)
+                given[i] = arguments[argument];
+    return passed(cookie, given);
 }
 
 SEC("raw_tp")
 int user_tracepoint(struct bpf_raw_tracepoint_args *context)
 {
-    return passed(bpf_get_attach_cookie(context), 0);
+    const u64 given[N_GIVEN] = {};
+    return passed(bpf_get_attach_cookie(context), given);
 }
 
-/* A program may read only arguments that its tracepoint has, so that each has a program of its own. */
-#define TRACEPOINT_WITH(argument) \
+/* A program may read only arguments that its tracepoint has, so that there is one for each number of them. */
+#define TRACEPOINT_WITH(n) \
     SEC("raw_tp") \
-    int user_tracepoint_##argument(struct bpf_raw_tracepoint_args *context) \
+    int user_tracepoint_##n(struct bpf_raw_tracepoint_args *context) \
     { \
-        return passed(bpf_get_attach_cookie(context), context->args[argument - 1]); \
+        u64 arguments[n]; \
+        _Pragma("unroll") for (int i = 0; i < n; i++) arguments[i] = context->args[i]; \
+        return passed_with(bpf_get_attach_cookie(context), arguments, n); \
     }
 
 TRACEPOINT_WITH(1)
@@ -38,27 +79,24 @@ TRACEPOINT_WITH(4)
 SEC("uprobe")
 int user_function(struct pt_regs *context)
 {
-    u64 cookie = bpf_get_attach_cookie(context);
-    switch (ARGUMENT_OF(cookie)) {
-    case 1:
-        return passed(cookie, context->di);
-    case 2:
-        return passed(cookie, context->si);
-    case 3:
-        return passed(cookie, context->dx);
-    default:
-        return passed(cookie, 0);
-    }
+    const u64 arguments[] = {context->di, context->si, context->dx};
+    return passed_with(bpf_get_attach_cookie(context), arguments, 3);
 }
 
-/* Where its argument is, its note says; libbpf keeps that in a map. */
+/* Where its arguments are, its note says; libbpf keeps that in a map. */
 SEC("usdt")
 int user_probe(struct pt_regs *context)
 {
     u64 cookie = bpf_usdt_cookie(context);
-    u32 argument = ARGUMENT_OF(cookie);
-    long size = 0;
-    if (argument)
-        bpf_usdt_arg(context, argument - 1, &size);
-    return passed(cookie, size > 0 ? size : 0);
+    u64 given[N_GIVEN] = {};
+#pragma unroll
+    for (int i = 0; i < N_GIVEN; i++) {
+        u32 argument = ARGUMENT_OF(cookie, i);
+        long value = 0;
+        if (argument)
+            bpf_usdt_arg(context, argument - 1, &value);
+        /* No size is below zero. */
+        given[i] = i == 0 && value < 0 ? 0 : value;
+    }
+    return passed(cookie, given);
 }

@@ -69,15 +69,16 @@ impl Engine {
     /// What came of traced points lately, for whoever asks.
     #[must_use]
     pub fn traces(&self) -> Answer {
-        let traces = self.recent.points().filter_map(|((node, subsystem, point), latest)| {
-            let subsystem = *crate::all().get(subsystem)?;
-            let key = Key { node, name: subsystem.name };
+        let traces = self.recent.points().filter_map(|((node, name, point), latest)| {
+            let key = Key { node, name };
+            let wanted = self.wanted.get(&key)?;
+            let subsystem = wanted.subsystem;
             let pulled = self.latest.iter().find(|pulled| pulled.key == key);
             Some(TracedPoint {
                 node,
                 subsystem: subsystem.name.into(),
                 point: subsystem.points.get(point)?.name.into(),
-                is_traced: self.is_on && self.wanted.get(&key)?.states.get(point) == Some(&PointState::Trace),
+                is_traced: self.is_on && wanted.states.get(point) == Some(&PointState::Trace),
                 received: latest.received,
                 per_sec: latest.per_sec,
                 dropped: pulled.map_or(0, |pulled| pulled.summary.life_dropped),

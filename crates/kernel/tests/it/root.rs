@@ -324,7 +324,7 @@ fn points_that_a_user_names_are_counted_exactly() {
 
 #[test]
 #[ignore = "needs root; scripts/kernel.sh test runs it"]
-fn probes_of_a_program_are_counted_exactly_with_their_argument() {
+fn probes_of_a_program_are_counted_and_traced_exactly_with_their_arguments() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("probed");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/probed.c");
@@ -334,11 +334,15 @@ fn probes_of_a_program_are_counted_exactly_with_their_argument() {
     let file = program.display();
     let text = format!(
         "[[point]]\nlabel = \"steps\"\nusdt = \"foretop:step\"\nfile = \"{file}\"\nsize = 1\n\
+         fields = {{ number = 1, below = 2 }}\n\
          [[point]]\nlabel = \"others\"\nusdt = \"foretop:step\"\nfile = \"{file}\"\nsize = 2\n\
          [[point]]\nlabel = \"done\"\nusdt = \"foretop:done\"\nfile = \"{file}\"\n"
     );
     let mut work = Waiting(Command::new(&program).arg("100").stdin(Stdio::piped()).spawn().unwrap());
-    let measured = begin(kernel::user::subsystem(&text).unwrap(), work.node());
+    let user = kernel::user::subsystem(&text).unwrap();
+    let mut measured = begin(user, work.node());
+    measured.arm.set_states(&[PointState::Trace, PointState::Summary, PointState::Summary]).unwrap();
+    let mut tracer = Tracer::new(&measured._shared).unwrap();
     work.0.stdin.take().unwrap().write_all(b"\n").unwrap();
     assert!(work.0.wait().unwrap().success());
     let summary = measured.end();
@@ -347,6 +351,12 @@ fn probes_of_a_program_are_counted_exactly_with_their_argument() {
     // An argument below zero is no size.
     assert_eq!((others.count, others.asked), (Some(100), Some(0)));
     assert_eq!(done.count, Some(1));
+    let mut traced = Vec::new();
+    while tracer.drain(|one| traced.push(one)) > 0 {}
+    assert!(traced.iter().all(|one| one.subsystem == user && one.point == 0));
+    // By name: `below` before `number`.
+    let fields: Vec<[i64; 2]> = traced.iter().map(|one| [one.fields[0], one.fields[1]]).collect();
+    assert_eq!(fields, (0..100).map(|i| [-i, 1000 + i]).collect::<Vec<_>>());
 }
 
 #[test]
