@@ -28,6 +28,9 @@ const VM: &str = "VM Summary";
 /// As `sort` calls phases in which ranks wait for others, or for messages of others; both MPI libraries poll.
 const WAITING: [&str; 2] = ["waiting (polls)", "messages"];
 
+/// And moments that are no phases.
+const MARK: &str = "mark";
+
 /// Whoever sleeps while it waits is on a processor for less than this share of it, and whoever polls for more, also beside neighbours.
 const POLLS: f64 = 0.2;
 
@@ -48,6 +51,9 @@ pub fn phases<'a>(
     let mut kinds: BTreeMap<String, Phase> = BTreeMap::new();
     for pair in own.windows(2) {
         let Value::Text(kind) = &pair[0][2] else { continue };
+        if kind == MARK {
+            continue;
+        }
         let span = Span { start_ns: whole(&pair[0][0]), end_ns: whole(&pair[1][0]) };
         let phase = kinds.entry(kind.clone()).or_default();
         phase.length_ns += span.length_ns() as f64;

@@ -75,7 +75,7 @@ pub fn answer(bench: &Bench) -> Result<Vec<Answer>, Failure> {
     let watched = cases.iter().map(|case| pairs(case, n_pairs, bench, &mut eye, &mut work));
     let watched = watched.collect::<Result<Vec<_>, _>>()?;
     let conditions = format!(
-        "{n_pairs} pairs of runs of the same work in turn, off and on; each round of the work computes, reads a file {N_READS} times, sends itself {N_MESSAGES} messages and \
+        "{n_pairs} pairs of runs of the same work in turn, off and on; each round of the work computes, reads a file ({N_READS}), sends itself messages ({N_MESSAGES}) and \
          touches new memory. Added is processor time of the work (median, and the bootstrap's 95 %), beside what the probes that it passed account for; the agent is a share of a core"
     );
     Ok(vec![overhead(&watched, conditions)])
