@@ -1,7 +1,7 @@
 //! An arm: where counters come from.
 
 use crate::control::PointState;
-use crate::{Error, Reading};
+use crate::{Error, Ran, Reading};
 
 /// A source of readings of one subsystem.
 pub trait Arm {
@@ -31,6 +31,14 @@ pub trait Arm {
     /// # Errors
     /// Where the kernel refuses.
     fn set_shed(&mut self, is_shed: bool) -> Result<(), Error>;
+
+    /// Has the kernel keep account of what its programs run for from now on; an arm without programs ignores it.
+    fn begin_account(&mut self) {}
+
+    /// Ends that, and says what they ran for meanwhile, where that is known.
+    fn end_account(&mut self) -> Option<Ran> {
+        None
+    }
 
     /// Probes that this kernel does not have, and what is missing without each.
     fn missing(&self) -> Vec<String>;

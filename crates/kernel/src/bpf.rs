@@ -28,10 +28,11 @@ pub use calibrate::{Calibration, calibrate};
 pub use flood::{Flood, flood};
 use layout::Settings;
 pub use opener::BpfOpener;
+use run_time::RunTimes;
 pub use tracer::Tracer;
 
 use crate::control::PointState;
-use crate::{Arguments, Arm, Attach, Error, FIELDS_MAX, FromProc, GroupLimits, Node, Reading, Subsystem};
+use crate::{Arguments, Arm, Attach, Error, FIELDS_MAX, FromProc, GroupLimits, Node, Ran, Reading, Subsystem};
 
 include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 
@@ -280,6 +281,7 @@ struct BpfArm {
     loaded: Option<Loaded>,
     /// What programs counted that are no longer loaded.
     before: Reading,
+    run_times: Option<RunTimes>,
     missing: Vec<String>,
 }
 
@@ -287,7 +289,7 @@ impl BpfArm {
     fn new(shared: Rc<Bpf>, subsystem: &'static Subsystem) -> Result<Self, Error> {
         let settings = shared.settings(subsystem)?;
         let before = Reading::default();
-        let mut arm = Self { shared, subsystem, settings, loaded: None, before, missing: Vec::new() };
+        let mut arm = Self { shared, subsystem, settings, loaded: None, before, run_times: None, missing: Vec::new() };
         arm.attach()?;
         Ok(arm)
     }
@@ -426,6 +428,14 @@ impl Arm for BpfArm {
             self.attach()?;
         }
         Ok(())
+    }
+
+    fn begin_account(&mut self) {
+        self.run_times = RunTimes::begin(self);
+    }
+
+    fn end_account(&mut self) -> Option<Ran> {
+        self.run_times.take()?.end(self)
     }
 
     fn missing(&self) -> Vec<String> {

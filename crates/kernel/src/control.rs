@@ -183,6 +183,9 @@ pub struct SubsystemStatus {
     pub weight: Option<u32>,
     /// What its probes took of a core in the last interval.
     pub cost_cores: f64,
+    /// By what factor its programs ran longer lately than when their prices were measured, which is in the cost.
+    #[serde(default)]
+    pub factor: Option<f64>,
     /// Its points.
     pub points: BTreeMap<String, PointState>,
     /// What its cost is made of: each program, and `counting` what they found.
@@ -198,6 +201,9 @@ pub struct Paid {
     pub what: String,
     /// For each run or event, as measured on this host.
     pub price_ns: f64,
+    /// What a run took lately, by the kernel's account, counting included and the way into the program not.
+    #[serde(default)]
+    pub run_ns: Option<f64>,
     /// Runs or events a second.
     pub per_sec: f64,
     /// What that took of a core.

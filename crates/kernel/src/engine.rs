@@ -235,6 +235,7 @@ impl Engine {
     /// # Errors
     /// Where an arm cannot be read.
     pub fn pull(&mut self) -> Result<Rc<[Pulled]>, Error> {
+        self.watch.keep_account(clock::monotonic_ns());
         self.latest = self.watch.pull()?.into();
         Ok(Rc::clone(&self.latest))
     }
@@ -245,6 +246,7 @@ impl Engine {
     /// # Errors
     /// Where the kernel does not let points go back to counting.
     pub fn drain(&mut self, mut each: impl FnMut(u32, Traced)) -> Result<Option<&str>, Error> {
+        self.watch.keep_account(clock::monotonic_ns());
         let (nodes, recent, copies) = (&self.nodes, &mut self.recent, &mut self.copies);
         let number = |node: &Node| nodes.iter().find(|(_, found)| *found == node).map_or(0, |(number, _)| *number);
         self.opener.drain(&mut |node, traced| {

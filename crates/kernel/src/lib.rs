@@ -42,7 +42,7 @@ pub use error::Error;
 pub use from_proc::FromProc;
 pub use group::{GroupLimits, N_GROUPS};
 pub use node::Node;
-pub use price::{Price, SubsystemCost};
+pub use price::{Price, Ran, SubsystemCost, Toll};
 pub use reading::{Counters, Flight, N_RANGES, Reading};
 pub use receiver::{ALIVE, RECEIVER};
 pub use recorder::Recorder;

@@ -1,7 +1,7 @@
 //! A watch: some subsystems of a node, read again and again, within a budget.
 
 use crate::control::PointState;
-use crate::{Account, Arm, Budget, Error, Load, Measure, Price, Subsystem, SubsystemCost, Summary};
+use crate::{Account, Arm, Budget, Error, Load, Measure, Price, Ran, Subsystem, SubsystemCost, Summary};
 
 /// How a watch goes about its work.
 #[derive(Clone, Debug, Default)]
@@ -14,13 +14,31 @@ pub struct Options {
 pub struct Watch {
     watched: Vec<Watched>,
     budget: Option<Budget>,
+    window: Window,
 }
+
+/// When the kernel keeps account of what programs run for.
+#[derive(Clone, Copy)]
+enum Window {
+    /// Not before this moment.
+    Next(u64),
+    /// Since this moment.
+    Open(u64),
+}
+
+/// The account costs tens of nanoseconds a run, and so it is on for a small share of the time.
+const WINDOW_NS: u64 = 100_000_000;
+const WINDOW_EVERY_NS: u64 = 60_000_000_000;
 
 struct Watched {
     key: Key,
     arm: Box<dyn Arm>,
     account: Account,
     price: Price,
+    /// By what factor its programs ran longer in the last window than when the price was measured.
+    factor: Option<f64>,
+    /// What they ran for in it.
+    ran: Option<Ran>,
     measure: Measure,
 }
 
@@ -52,7 +70,7 @@ impl Watch {
     /// Watches nothing yet.
     #[must_use]
     pub fn new() -> Self {
-        Self { watched: Vec::new(), budget: None }
+        Self { watched: Vec::new(), budget: None, window: Window::Next(0) }
     }
 
     /// Adds a subsystem of a node, whose account begins with its first reading.
@@ -67,7 +85,8 @@ impl Watch {
         price: Price,
     ) -> Result<(), Error> {
         let account = Account::begin(subsystem, arm.read()?);
-        self.watched.push(Watched { key, arm, account, price, measure: Measure::Weight(1) });
+        let (factor, ran) = (None, None);
+        self.watched.push(Watched { key, arm, account, price, factor, ran, measure: Measure::Weight(1) });
         Ok(())
     }
 
@@ -105,6 +124,34 @@ impl Watch {
         Some(&self.watched(key)?.price)
     }
 
+    /// By what factor its programs run longer than when their price was measured, and what they ran for, in the last window in which the
+    /// kernel kept account of that.
+    #[must_use]
+    pub fn ran(&self, key: Key) -> Option<(f64, &Ran)> {
+        let watched = self.watched(key)?;
+        watched.factor.zip(watched.ran.as_ref())
+    }
+
+    /// Opens and closes windows of 100 ms a minute in which the kernel keeps account of what programs run for; costs are corrected by that
+    /// until the next. Takes no time itself, and is to be called often.
+    pub fn keep_account(&mut self, now_ns: u64) {
+        match self.window {
+            Window::Next(at_ns) if now_ns >= at_ns && !self.watched.is_empty() => {
+                self.watched.iter_mut().for_each(|watched| watched.arm.begin_account());
+                self.window = Window::Open(now_ns);
+            }
+            Window::Open(since_ns) if now_ns >= since_ns + WINDOW_NS => {
+                for watched in &mut self.watched {
+                    let ran = watched.arm.end_account();
+                    watched.factor = ran.as_ref().and_then(|ran| watched.price.factor(ran));
+                    watched.ran = ran;
+                }
+                self.window = Window::Next(since_ns + WINDOW_EVERY_NS);
+            }
+            _ => {}
+        }
+    }
+
     /// What is missing of it, in words.
     #[must_use]
     pub fn missing(&self, key: Key) -> Vec<String> {
@@ -128,7 +175,7 @@ impl Watch {
         let mut pulled = Vec::with_capacity(self.watched.len());
         for watched in &mut self.watched {
             let summary = watched.account.advance(watched.arm.read()?)?;
-            let cost = watched.price.of(&summary);
+            let cost = watched.price.of(&summary, watched.factor.unwrap_or(1.0));
             pulled.push(Pulled {
                 key: watched.key,
                 summary,
@@ -174,5 +221,75 @@ impl Watched {
         }
         self.measure = measure;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    use super::*;
+    use crate::{Reading, Toll};
+
+    /// Says whether its account is on; its programs ran twice as long as was expected of them.
+    struct Twice(Rc<Cell<bool>>, u64);
+
+    impl Arm for Twice {
+        fn name(&self) -> &'static str {
+            "bpf"
+        }
+
+        fn read(&mut self) -> Result<Reading, Error> {
+            self.1 += 1_000;
+            Ok(Reading { at_ns: self.1, hits: vec![self.1 / 1_000], ..Reading::default() })
+        }
+
+        fn set_weight(&mut self, _: u32) -> Result<(), Error> {
+            Ok(())
+        }
+
+        fn set_states(&mut self, _: &[PointState]) -> Result<(), Error> {
+            Ok(())
+        }
+
+        fn set_shed(&mut self, _: bool) -> Result<(), Error> {
+            Ok(())
+        }
+
+        fn begin_account(&mut self) {
+            self.0.set(true);
+        }
+
+        fn end_account(&mut self) -> Option<Ran> {
+            self.0.replace(false).then(|| Ran { programs: vec![(1_000, 40_000)], n_sampled: 0 })
+        }
+
+        fn missing(&self) -> Vec<String> {
+            Vec::new()
+        }
+    }
+
+    #[test]
+    fn a_window_a_minute_corrects_what_is_paid() {
+        let is_on = Rc::new(Cell::new(false));
+        let mut watch = Watch::new();
+        let paid = |pass_ns| Toll { pass_ns: vec![pass_ns], event_ns: 0.0 };
+        let price = Price { paid: paid(100.0), seen: paid(20.0) };
+        let key = Key { node: 0, name: "task" };
+        watch.add(key, crate::find("task").unwrap(), Box::new(Twice(Rc::clone(&is_on), 0)), price).unwrap();
+        let cost = |watch: &mut Watch| watch.pull().unwrap()[0].cost.cores();
+        assert!((cost(&mut watch) - 0.1).abs() < 1e-9);
+        let begin_ns = 5_000;
+        watch.keep_account(begin_ns);
+        watch.keep_account(begin_ns + WINDOW_NS - 1);
+        assert!(is_on.get() && watch.ran(key).is_none());
+        watch.keep_account(begin_ns + WINDOW_NS);
+        assert!(!is_on.get() && watch.ran(key).unwrap().0 == 2.0);
+        assert!((cost(&mut watch) - 0.12).abs() < 1e-9);
+        watch.keep_account(begin_ns + WINDOW_EVERY_NS - 1);
+        assert!(!is_on.get());
+        watch.keep_account(begin_ns + WINDOW_EVERY_NS);
+        assert!(is_on.get());
     }
 }

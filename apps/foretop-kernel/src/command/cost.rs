@@ -1,18 +1,20 @@
 //! `foretop kernel cost`: what each probe costs on this host, measured now.
 
 use std::io::Write;
+use std::rc::Rc;
+use std::time::Duration;
 
 use clap::Args;
-use kernel::{Attach, Bpf, Drive, Node};
+use kernel::{Attach, Bpf, Calibration, Drive, Node, Price, Ran, Subsystem};
 use program::{Failure, written};
 use text::Table;
-use text::figure::{number, span_ns};
+use text::figure::{counted, number, span_ns};
 use text::help::examples;
 
 use super::failed;
 use crate::argument::Measured;
 
-/// Measure what each probe costs on this host: without it, with it looking away, with it counting
+/// Measure what each probe costs on this host: without it, with it looking away, with it counting; and what it takes of what goes on now
 #[derive(Args)]
 #[command(after_help = examples(&["foretop kernel cost", "foretop kernel cost vm fs", "foretop kernel cost --traced 1000000000"]))]
 pub struct Cost {
@@ -40,7 +42,9 @@ impl Cost {
             "price, passing",
             "price, counting",
         ]);
-        let mut programs = Table::of_figures(&["program", "at", "price of a run"]);
+        let mut programs =
+            Table::of_figures(&["program", "at", "price of a run", "runs now", "ran for", "at that price"]);
+        let mut windows = String::new();
         for subsystem in subsystems {
             let event = match subsystem.drive {
                 Drive::None if subsystem.programs.is_empty() => continue,
@@ -51,7 +55,11 @@ impl Cost {
                 Drive::Messages => "message of 64 bytes",
             };
             let measured = kernel::calibrate(&host, subsystem).map_err(failed)?;
-            for (program, price) in subsystem.programs.iter().zip(&measured.price.pass_ns) {
+            let ran = window(&host, subsystem)?;
+            let factor = measured.price.factor(&ran).unwrap_or(1.0);
+            windows += &told(subsystem.name, &measured, &ran);
+            let Price { paid, seen } = &measured.price;
+            for (number, (program, price)) in subsystem.programs.iter().zip(&paid.pass_ns).enumerate() {
                 let at = match program.attach {
                     Attach::Tracepoint(name) => format!("tracepoint {name}"),
                     Attach::SoftwareEvent(number) => format!("software event {number}"),
@@ -59,9 +67,17 @@ impl Cost {
                     Attach::UserFunction(file, function, ..) => format!("function {function} of {file}"),
                     Attach::UserProbe(file, provider, name, ..) => format!("probe {provider}:{name} of {file}"),
                 };
-                programs.row([format!("{}.{}", subsystem.name, program.name), at, span_ns(*price)]);
+                let seen_ns = seen.pass_ns.get(number).copied().unwrap_or(0.0);
+                programs.row([
+                    format!("{}.{}", subsystem.name, program.name),
+                    at,
+                    span_ns(*price),
+                    ran.programs.get(number).map_or(0, |(n, _)| *n).to_string(),
+                    ran.mean_ns(number).map_or_else(String::new, span_ns),
+                    span_ns(price + (factor - 1.0) * seen_ns),
+                ]);
             }
-            let passing: f64 = measured.price.pass_ns.iter().sum();
+            let passing: f64 = paid.pass_ns.iter().sum();
             events.row([
                 subsystem.name.to_owned(),
                 event.to_owned(),
@@ -69,28 +85,53 @@ impl Cost {
                 span_ns(measured.passing_ns),
                 span_ns(measured.counting_ns),
                 span_ns(passing),
-                span_ns(measured.price.event_ns),
+                span_ns(paid.event_ns),
             ]);
         }
         written(write!(
             out,
             "An event of each subsystem, and what its probes add:\n\n{events}\n\
-             Each program, when it finds nothing to count:\n\n{programs}"
+             Each program, when it finds nothing to count; and what it did in a window of {} ms of what goes on now, in which the kernel keeps account of runs:\n\n{programs}\n{windows}",
+            WINDOW.as_millis()
         ))
     }
+}
+
+/// As long as those that an agent opens once a minute.
+const WINDOW: Duration = Duration::from_millis(100);
+
+/// What the programs of a subsystem run for, of what goes on anyway.
+fn window(host: &Rc<Bpf>, subsystem: &'static Subsystem) -> Result<Ran, Failure> {
+    let mut arm = host.arm(subsystem).map_err(failed)?;
+    arm.begin_account();
+    clock::sleep(WINDOW);
+    Ok(arm.end_account().unwrap_or_default())
+}
+
+/// By what the price is corrected, and what looking cost.
+fn told(name: &str, measured: &Calibration, ran: &Ran) -> String {
+    let corrected = match measured.price.factor(ran) {
+        Some(factor) => format!("programs run {factor:.2} times as long as when the price was measured"),
+        None => "too few runs to correct the price by".to_owned(),
+    };
+    let n_runs = ran.n_runs();
+    let looking = measured.account_ns.map_or_else(String::new, |ns| {
+        format!("; keeping account added {} to a run, {} in the window", span_ns(ns), span_ns(ns * n_runs as f64))
+    });
+    format!("{name}: {corrected} ({}){looking}\n", counted(n_runs, "run"))
 }
 
 /// Each record that was made has to be received or counted as dropped.
 fn flood(n_reads: u64, out: &mut dyn Write) -> Result<(), Failure> {
     let flood = kernel::flood(n_reads).map_err(failed)?;
-    let kernel::Flood { counted, made, received, dropped, elapsed } = flood;
-    let per_sec = number(counted as f64 / elapsed.as_secs_f64());
+    let kernel::Flood { counted: n_counted, made, received, dropped, elapsed } = flood;
+    let per_sec = number(n_counted as f64 / elapsed.as_secs_f64());
     let lines = format!(
-        "{n_reads} reads made, {counted} counted, {per_sec} a second\n\
+        "{n_reads} reads made, {n_counted} counted, {per_sec} a second\n\
          {made} traced events made, {received} received, {dropped} dropped\n"
     );
     written(out.write_all(lines.as_bytes()))?;
-    if counted < n_reads || made != counted || made != received + dropped {
+    if n_counted < n_reads || made != n_counted || made != received + dropped {
         return Err(Failure::work("events are missing: reads, counts and records do not add up"));
     }
     Ok(())

@@ -112,19 +112,36 @@ fn shown(status: &kernel::control::Status) -> String {
 
 fn probes(subsystems: &[SubsystemStatus]) -> String {
     let (left, right) = (Align::Left, Align::Right);
-    let mut table = Table::new(&[("node", left), ("probe", left), ("price", right), ("per s", right), ("cost", right)]);
+    let mut table = Table::new(&[
+        ("node", left),
+        ("probe", left),
+        ("price", right),
+        ("ran lately", right),
+        ("per s", right),
+        ("cost", right),
+    ]);
     for one in subsystems {
-        for Paid { what, price_ns, per_sec, cost_cores } in &one.probes {
+        for Paid { what, price_ns, run_ns, per_sec, cost_cores } in &one.probes {
             table.row([
                 one.node.to_string(),
                 format!("{}.{what}", one.name),
                 span_ns(*price_ns),
+                run_ns.map_or_else(String::new, span_ns),
                 number(*per_sec),
                 percent(*cost_cores),
             ]);
         }
     }
-    table.to_string()
+    let mut text = table.to_string();
+    for one in subsystems {
+        if let Some(factor) = one.factor {
+            text += &format!(
+                "{} ({}): programs run {factor:.2} times as long as when their prices were measured, which is in the cost\n",
+                one.name, one.node
+            );
+        }
+    }
+    text
 }
 
 /// What came of each traced point, and its latest events, the youngest first.

@@ -2,9 +2,8 @@
 
 use std::rc::Rc;
 
-use super::run_time::RunTimes;
 use super::{Bpf, BpfArm, drive};
-use crate::{Arguments, Arm, Attach, Drive, Error, Point, Price, Program, Reading, Subsystem, Timing};
+use crate::{Arguments, Arm, Attach, Drive, Error, Point, Price, Program, Ran, Reading, Subsystem, Timing, Toll};
 
 /// What a price was measured from, in nanoseconds for each event of the work.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +16,8 @@ pub struct Calibration {
     pub passing_ns: f64,
     /// With all points counting.
     pub counting_ns: f64,
+    /// What the kernel's account of run times adds to a run while it is on; nothing where that is not known.
+    pub account_ns: Option<f64>,
 }
 
 /// What it takes to be called at a tracepoint, for programs that the work calls too rarely to measure it, or that it hides.
@@ -69,11 +70,14 @@ pub fn calibrate(shared: &Rc<Bpf>, subsystem: &'static Subsystem) -> Result<Cali
             Attach::UserFunction(..) | Attach::UserProbe(..) => of_function.unwrap_or(FUNCTION_NS),
             _ => CALL_NS + RUN_NS,
         });
-        let price = Price { pass_ns: pass_ns.collect(), event_ns: 0.0 };
-        return Ok(Calibration { price, bare_ns: 0.0, passing_ns: 0.0, counting_ns: 0.0 });
+        let paid = Toll { pass_ns: pass_ns.collect(), event_ns: 0.0 };
+        let seen = Toll { pass_ns: vec![RUN_NS; subsystem.programs.len()], event_ns: 0.0 };
+        let price = Price { paid, seen };
+        return Ok(Calibration { price, bare_ns: 0.0, passing_ns: 0.0, counting_ns: 0.0, account_ns: None });
     }
     let mut fastest = Sweep { bare: FOREVER, passing: FOREVER, counting_ns: f64::INFINITY };
-    let (mut hits, mut n_events, mut run_ns) = (Vec::new(), 0.0, Vec::new());
+    let (mut hits, mut n_events) = (Vec::new(), 0.0);
+    let (mut ran_passing, mut ran_counting, mut accounted_ns) = (Ran::default(), Ran::default(), f64::INFINITY);
     // Whatever runs first finds caches and the kernel's free lists cold. That would be the work without probes, and prices too low: of a
     // fault's, a single sweep missed up to four fifths.
     let _ = drive::per_event_ns(subsystem.drive);
@@ -86,13 +90,16 @@ pub fn calibrate(shared: &Rc<Bpf>, subsystem: &'static Subsystem) -> Result<Cali
         let before = arm.read()?;
         fastest.passing = fastest.passing.or_faster(subsystem.drive);
         hits = hits_between(&before, &arm.read()?);
+        arm.begin_account();
+        let _ = drive::per_event_ns(subsystem.drive);
+        ran_passing = arm.end_account().unwrap_or_default();
 
         arm.settings.states = states;
         arm.write_settings()?;
         let before = arm.read()?;
-        let run_times = RunTimes::enable();
-        let _ = drive::per_event_ns(subsystem.drive);
-        run_ns = run_times.map(|times| times.mean_ns(&arm)).unwrap_or_default();
+        arm.begin_account();
+        accounted_ns = accounted_ns.min(drive::per_event_ns(subsystem.drive));
+        ran_counting = arm.end_account().unwrap_or_default();
         fastest.counting_ns = fastest.counting_ns.min(drive::per_event_ns(subsystem.drive));
         n_events =
             (arm.read()?.n_sampled() - before.n_sampled()) as f64 / (2 * drive::n_events(subsystem.drive)) as f64;
@@ -102,8 +109,11 @@ pub fn calibrate(shared: &Rc<Bpf>, subsystem: &'static Subsystem) -> Result<Cali
 
     // What programs take is lost in what threads take, so there the kernel's own account has to do.
     if subsystem.drive == Drive::Threads {
-        let pass_ns = (0..hits.len()).map(|program| CALL_NS + run_ns.get(program).copied().unwrap_or(0.0)).collect();
-        return Ok(Calibration { price: Price { pass_ns, event_ns: 0.0 }, bare_ns, passing_ns, counting_ns });
+        let run_ns = |program| ran_counting.mean_ns(program).unwrap_or(0.0);
+        let seen: Vec<f64> = (0..hits.len()).map(run_ns).collect();
+        let paid = Toll { pass_ns: seen.iter().map(|run_ns| CALL_NS + run_ns).collect(), event_ns: 0.0 };
+        let price = Price { paid, seen: Toll { pass_ns: seen, event_ns: 0.0 } };
+        return Ok(Calibration { price, bare_ns, passing_ns, counting_ns, account_ns: None });
     }
     let is_at_calls = subsystem.programs.iter().any(|program| program.attach == Attach::Tracepoint("sys_enter"));
     // Programs at system calls are passed by calls of all kinds, so that a call that is of no interest tells what passing costs.
@@ -114,7 +124,19 @@ pub fn calibrate(shared: &Rc<Bpf>, subsystem: &'static Subsystem) -> Result<Cali
     let driven_ns = (passing_alone_ns / n_driven as f64).max(0.0);
     let pass_ns = hits.iter().map(|hits| if is_driven(*hits) { driven_ns } else { CALL_NS }).collect();
     let event_ns = ((counting_ns - bare_ns - passing_alone_ns) / n_events.max(1.0)).max(0.0);
-    Ok(Calibration { price: Price { pass_ns, event_ns }, bare_ns, passing_ns, counting_ns })
+    let n_runs = ran_counting.n_runs() as f64 / drive::n_events(subsystem.drive) as f64;
+    let account_ns = (n_runs > 0.0).then(|| ((accounted_ns - counting_ns) / n_runs).max(0.0));
+    let price = Price { paid: Toll { pass_ns, event_ns }, seen: seen(&ran_passing, &ran_counting) };
+    Ok(Calibration { price, bare_ns, passing_ns, counting_ns, account_ns })
+}
+
+/// What the kernel saw of runs that found nothing to count, and of counting on top.
+fn seen(passing: &Ran, counting: &Ran) -> Toll {
+    let pass_ns: Vec<f64> = (0..passing.programs.len()).map(|of| passing.mean_ns(of).unwrap_or(0.0)).collect();
+    let ran_ns: u64 = counting.programs.iter().map(|(_, ns)| ns).sum();
+    let passed_ns: f64 = counting.programs.iter().zip(&pass_ns).map(|((n, _), price)| price * *n as f64).sum();
+    let event_ns = ((ran_ns as f64 - passed_ns) / counting.n_sampled.max(1) as f64).max(0.0);
+    Toll { pass_ns, event_ns }
 }
 
 /// Where a function cannot be measured, as in a program without shared libraries.

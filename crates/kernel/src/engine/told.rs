@@ -22,6 +22,7 @@ impl Engine {
                 source: self.watch.source(*key).unwrap_or_default().into(),
                 weight: pulled.map_or(Some(1), weight),
                 cost_cores: pulled.map_or(0.0, |pulled| pulled.cost.cores()),
+                factor: self.watch.ran(*key).map(|(factor, _)| factor),
                 points: states.map(|(point, state)| (point.name.into(), *state)).collect(),
                 probes: pulled.map(|pulled| self.paid(pulled)).unwrap_or_default(),
                 missing: self.watch.missing(*key),
@@ -50,13 +51,21 @@ impl Engine {
         let Some(price) = self.watch.price(pulled.key) else { return Vec::new() };
         let Pulled { summary, .. } = pulled;
         let seconds = summary.span_ns().max(1) as f64 / 1e9;
-        let paid = |what: &str, price_ns: f64, n: u64| {
+        let ran = self.watch.ran(pulled.key);
+        let longer = ran.map_or(0.0, |(factor, _)| factor - 1.0);
+        let paid = |what: &str, price_ns: f64, seen_ns: f64, run_ns: Option<f64>, n: u64| {
             let per_sec = n as f64 / seconds;
-            Paid { what: what.into(), price_ns, per_sec, cost_cores: price_ns * per_sec / 1e9 }
+            let cost_cores = (price_ns + longer * seen_ns).max(0.0) * per_sec / 1e9;
+            Paid { what: what.into(), price_ns, run_ns, per_sec, cost_cores }
         };
-        let programs = summary.subsystem.programs.iter().zip(&price.pass_ns).zip(&summary.hits);
-        let passing = programs.map(|((program, price_ns), hits)| paid(program.name, *price_ns, *hits));
-        let counting = (!price.pass_ns.is_empty()).then(|| paid("counting", price.event_ns, summary.n_sampled));
+        let crate::Price { paid: price, seen } = price;
+        let programs = summary.subsystem.programs.iter().zip(&price.pass_ns).zip(&summary.hits).enumerate();
+        let passing = programs.map(|(number, ((program, price_ns), hits))| {
+            let run_ns = ran.and_then(|(_, ran)| ran.mean_ns(number));
+            paid(program.name, *price_ns, seen.pass_ns.get(number).copied().unwrap_or(0.0), run_ns, *hits)
+        });
+        let counting = (!price.pass_ns.is_empty())
+            .then(|| paid("counting", price.event_ns, seen.event_ns, None, summary.n_sampled));
         passing.chain(counting).collect()
     }
 

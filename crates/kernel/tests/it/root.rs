@@ -376,3 +376,22 @@ fn a_point_that_the_kernel_lacks_fails_alone() {
     assert!(Command::new("true").status().unwrap().success());
     assert_eq!(arm.read().unwrap().cells[&(1, 0)].count, Some(1));
 }
+
+#[test]
+#[ignore = "needs root; scripts/kernel.sh test runs it"]
+fn a_window_says_what_programs_run_for() {
+    let shared = Bpf::open(Node::Tree(std::process::id()), GroupLimits::default()).unwrap();
+    let fs = find("fs").unwrap();
+    let mut arm = shared.arm(fs).unwrap();
+    let read = || drop(std::fs::read("/proc/self/stat").unwrap());
+    read();
+    arm.begin_account();
+    (0..500).for_each(|_| read());
+    let ran = arm.end_account().unwrap();
+    // Calls of others are passed as well, but counted are those of this process alone.
+    assert!(ran.programs.len() == fs.programs.len() && ran.n_runs() >= 1000, "{ran:?}");
+    assert!(ran.n_sampled >= 500 && ran.mean_ns(0).unwrap() > 0.0, "{ran:?}");
+    let price = kernel::calibrate(&shared, fs).unwrap().price;
+    assert!(price.factor(&ran).is_some_and(|factor| factor.is_finite() && factor > 0.0));
+    assert_eq!(arm.end_account(), None);
+}
