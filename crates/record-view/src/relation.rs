@@ -95,20 +95,31 @@ impl Clock {
 }
 
 impl Ahead {
-    /// What the other clock shows at a moment of the one. The shift is small, so that its rounding is, too.
+    /// How long after the comparison that is. Files may say anything, so that no sum of theirs is taken to fit.
+    fn after_ns(&self, ns: i64) -> i128 {
+        i128::from(ns) - i128::from(self.at_ns)
+    }
+
+    /// What the other clock shows at a moment of the one. The drift's part is small, so that its rounding is, too.
     fn there(&self, ns: i64) -> i64 {
-        ns + self.offset_ns + (self.drift * (ns - self.at_ns) as f64).round() as i64
+        let drifted = (self.drift * self.after_ns(ns) as f64).round() as i128;
+        clamped(i128::from(ns) + i128::from(self.offset_ns), drifted)
     }
 
     /// The inverse.
     fn back(&self, ns: i64) -> i64 {
-        let after = ns - self.offset_ns - self.at_ns;
-        self.at_ns + after - (self.drift / (1.0 + self.drift) * after as f64).round() as i64
+        let after_ns = self.after_ns(ns) - i128::from(self.offset_ns);
+        let drifted = (-self.drift / (1.0 + self.drift) * after_ns as f64).round() as i128;
+        clamped(i128::from(self.at_ns) + after_ns, drifted)
     }
 
     fn bound_ns(&self, ns: i64) -> f64 {
-        self.bound_ns + self.drift_bound * (ns - self.at_ns).abs() as f64
+        self.bound_ns + self.drift_bound * self.after_ns(ns).unsigned_abs() as f64
     }
+}
+
+fn clamped(ns: i128, drifted: i128) -> i64 {
+    ns.saturating_add(drifted).clamp(i64::MIN.into(), i64::MAX.into()) as i64
 }
 
 impl Shift {
@@ -133,7 +144,7 @@ impl Shift {
         for place in moments {
             match &mut values[*place] {
                 Value::Integer(ns) => *ns = self.moved(*ns),
-                Value::Real(ns) => *ns += (self.moved(*ns as i64) - *ns as i64) as f64,
+                Value::Real(ns) => *ns += self.moved(*ns as i64).saturating_sub(*ns as i64) as f64,
                 _ => {}
             }
         }
@@ -199,6 +210,21 @@ mod tests {
         let mut shift = shift(&received("a", "r", 5_000), &received("b", "r", -7_000)).unwrap().unwrap();
         assert_eq!(shift.moved(1_000_000_000), 1_000_000_000 + 12_000 - 1, "the drift in 12 us");
         assert!((1_000.0..=1_001.0).contains(&shift.worst_ns()), "{}", shift.worst_ns());
+    }
+
+    #[test]
+    fn figures_that_no_clock_has_are_moved_without_harm() {
+        let mut file = received("a", "r", i64::MAX);
+        file.attributes[4].1 = i64::MIN.to_string();
+        file.attributes[5].1 = "-1e9".into();
+        let [mut there, mut back] =
+            [shift(&file, &plain("r")), shift(&plain("r"), &file)].map(|one| one.unwrap().unwrap());
+        let mut values = [i64::MIN, 0, i64::MAX].map(Value::Integer).to_vec();
+        values.extend([f64::MAX, f64::NAN].map(Value::Real));
+        for shift in [&mut there, &mut back] {
+            shift.apply(&[0, 1, 2, 3, 4], &mut values);
+            assert!(shift.worst_ns() >= 500.0);
+        }
     }
 
     #[test]
