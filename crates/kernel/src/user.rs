@@ -69,48 +69,65 @@ fn leaked(text: String) -> &'static str {
     Box::leak(text.into_boxed_str())
 }
 
+fn wrong<T>(label: &str, what: &str) -> Result<T, Error> {
+    Err(Error::UserPoints { wrong: format!("the point `{label}` {what}") })
+}
+
+/// One for each number of arguments, as a program may read only those that its tracepoint has.
+const AT_TRACEPOINTS: [&str; 5] =
+    ["user_tracepoint", "user_tracepoint_1", "user_tracepoint_2", "user_tracepoint_3", "user_tracepoint_4"];
+
 fn program(number: usize, named: &Named) -> Result<Program, Error> {
     let label = &named.label;
-    let wrong = |what: &str| Err(Error::UserPoints { wrong: format!("the point `{label}` {what}") });
-    let without = leaked(label.clone());
+    let text = |text: &str| leaked(text.to_owned());
     let Named { tracepoint, function, usdt, file, .. } = named;
-    let (attached_to, most) = match (tracepoint, function, usdt, file) {
-        (Some(_), None, None, None) => ("tracepoint", 4),
-        (None, Some(_), None, Some(_)) => ("function", 3),
-        (None, None, Some(_), Some(_)) => ("probe", 12),
-        _ => return wrong("needs either `tracepoint`, or the `file` that its `function` or `usdt` is in"),
-    };
-    let given = || named.size.iter().chain(named.fields.values()).copied();
-    if given().any(|argument| !(1..=most).contains(&argument)) {
-        return wrong(&format!("has a size or field that is no argument: of a {attached_to}, give 1 to {most}"));
-    }
-    if named.fields.len() > FIELDS_MAX {
-        return wrong(&format!("has {} fields; give up to {FIELDS_MAX}", named.fields.len()));
-    }
-    if let Some(name) = named.fields.keys().find(|name| trace_fields().iter().any(|field| field.name == **name)) {
-        return wrong(&format!("has a field `{name}`, which all records of events have: call it something else"));
-    }
-    let fields = named.fields.iter().map(|(name, argument)| (leaked(name.clone()), *argument));
-    let arguments = Arguments { size: named.size, fields: Box::leak(fields.collect()) };
-    let text = |text: &Option<String>| leaked(text.clone().unwrap_or_default());
-    let (name, attach) = match attached_to {
-        "tracepoint" => {
-            let name =
-                ["user_tracepoint", "user_tracepoint_1", "user_tracepoint_2", "user_tracepoint_3", "user_tracepoint_4"];
-            let last = usize::from(given().max().unwrap_or(0));
-            (name[last], Attach::UserTracepoint(text(tracepoint), number, arguments))
+    let (name, attach) = match (tracepoint, function, usdt, file) {
+        (Some(name), None, None, None) => {
+            let arguments = arguments(named, "tracepoint", 4)?;
+            let last = named.arguments().max().unwrap_or(0);
+            (AT_TRACEPOINTS[usize::from(last)], Attach::UserTracepoint(text(name), number, arguments))
         }
-        "function" => ("user_function", Attach::UserFunction(text(file), text(function), number, arguments)),
-        _ => {
-            let Some((provider, probe)) =
-                text(usdt).split_once(':').filter(|parts| !parts.0.is_empty() && !parts.1.is_empty())
+        (None, Some(function), None, Some(file)) => {
+            let arguments = arguments(named, "function", 3)?;
+            ("user_function", Attach::UserFunction(text(file), text(function), number, arguments))
+        }
+        (None, None, Some(probe), Some(file)) => {
+            let arguments = arguments(named, "probe", 12)?;
+            let Some((provider, name)) =
+                probe.split_once(':').filter(|(provider, name)| ![provider, name].contains(&&""))
             else {
-                return wrong("has a `usdt` that is no probe: write `provider:name`, as `readelf --notes` lists them");
+                let what = "has a `usdt` that is no probe: write `provider:name`, as `readelf --notes` lists them";
+                return wrong(label, what);
             };
-            ("user_probe", Attach::UserProbe(text(file), provider, probe, number, arguments))
+            ("user_probe", Attach::UserProbe(text(file), text(provider), text(name), number, arguments))
         }
+        _ => return wrong(label, "needs either `tracepoint`, or the `file` that its `function` or `usdt` is in"),
     };
-    Ok(Program { name, attach, without })
+    Ok(Program { name, attach, without: text(label) })
+}
+
+impl Named {
+    fn arguments(&self) -> impl Iterator<Item = u8> {
+        self.size.iter().chain(self.fields.values()).copied()
+    }
+}
+
+/// The size and fields of a point, which is at something with so many arguments at most.
+fn arguments(named: &Named, at: &str, most: u8) -> Result<Arguments, Error> {
+    let Named { label, size, fields, .. } = named;
+    if named.arguments().any(|argument| !(1..=most).contains(&argument)) {
+        return wrong(label, &format!("has a size or field that is no argument: of a {at}, give 1 to {most}"));
+    }
+    if fields.len() > FIELDS_MAX {
+        return wrong(label, &format!("has {} fields; give up to {FIELDS_MAX}", fields.len()));
+    }
+    let all = trace_fields();
+    if let Some(name) = fields.keys().find(|name| all.iter().any(|field| field.name == **name)) {
+        let what = format!("has a field `{name}`, which all records of events have: call it something else");
+        return wrong(label, &what);
+    }
+    let fields = fields.iter().map(|(name, argument)| (leaked(name.clone()), *argument));
+    Ok(Arguments { size: *size, fields: Box::leak(fields.collect()) })
 }
 
 #[cfg(test)]
