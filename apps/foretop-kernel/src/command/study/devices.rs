@@ -20,7 +20,7 @@ const DISK_BYTES: u64 = 96 << 20;
 const RECORD_BYTES: u64 = 1 << 20;
 /// Records on each device.
 const N_RECORDS: u64 = 32;
-const QUICK_RECORDS: u64 = 8;
+const QUICK_RECORDS: u64 = 4;
 /// Also beside neighbours no disk is that slow.
 const SLOW_BYTES_PER_SEC: u64 = 5_000_000;
 
