@@ -150,7 +150,11 @@ impl Merge {
         let inputs = self.files.iter().map(|path| input(label(path), path)).collect::<Result<Vec<_>, Failure>>()?;
         let file = create(&self.out)?;
         let mut output = Output::new(self.format.into(), BufWriter::new(file)).map_err(Failure::of)?;
-        let merged = record_view::merge(inputs, &self.times, &mut output).map_err(Failure::of)?;
+        let merged = record_view::merge(inputs, &self.times, &mut output).map_err(|error| {
+            // Half a merge would be in the way of the next try.
+            let _ = std::fs::remove_file(&self.out);
+            Failure::of(error)
+        })?;
         output.finish().map_err(Failure::of)?;
         let Merged { structure, n_records, n_without_time } = merged;
         describe(&self.out, Info { head: structure.attributes, types: structure.types })?;

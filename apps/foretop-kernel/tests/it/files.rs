@@ -67,6 +67,48 @@ fn two_files_of_a_boot_are_merged_and_plotted() {
     assert!(std::fs::read_to_string(picture).unwrap().contains("VM Summary: PageFaults.count against start_ns"));
 }
 
+/// A file of a boot with events at these times, that says this at its end.
+fn of_boot(path: &Path, boot: &str, times: [i64; 2], said: &[(&str, &str)]) -> String {
+    let mut writer = record::Writer::new(std::fs::File::create(path).unwrap()).unwrap();
+    writer.attribute("BootId", boot).unwrap();
+    let fields = vec![record::Field::integer("at_ns", "ns", "when")];
+    let of = writer.define(record::RecordType { name: "Event".into(), attributes: Vec::new(), fields }).unwrap();
+    for time in times {
+        writer.record(of, &[record::Value::Integer(time)]).unwrap();
+    }
+    said.iter().for_each(|(name, text)| writer.attribute(name, text).unwrap());
+    writer.finish().unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn files_of_two_hosts_are_merged_where_a_receiver_compared_their_clocks() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name| folder.path().join(name);
+    let first = of_boot(&path("first"), "a", [100, 300], &[]);
+    let said = [
+        ("ReceiverBootId", "a"),
+        ("ReceiverOffset_ns", "-5000"),
+        ("ReceiverOffsetBound_ns", "40"),
+        ("ReceiverOffsetAt_ns", "5200"),
+        ("ReceiverDrift_ppb", "0"),
+        ("ReceiverDriftBound_ppb", "0"),
+    ];
+    let other = of_boot(&path("other"), "b", [5050, 5200], &said);
+    let merged = path("both").to_str().unwrap().to_owned();
+    done(&["merge", &first, &other, "--out", &merged]);
+    assert_eq!(done(&["extract", &merged, "Event"]), "at_ns\n50\n100\n200\n300\n");
+    let info = std::fs::read_to_string(format!("{merged}.info")).unwrap();
+    assert!(info.contains("other.MovedToBootId: a\n") && info.contains("other.MovedBound_ns: 40\n"), "{info}");
+
+    let unknown = of_boot(&path("unknown"), "c", [1, 2], &[]);
+    let nothing = path("nothing");
+    let refused = kernel(&["merge", &first, &unknown, "--out", nothing.to_str().unwrap()]);
+    let told = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(1) && told.contains("`unknown` is of boot c and `first` of a"), "{told}");
+    assert!(!nothing.exists());
+}
+
 #[test]
 fn extracted_tables_go_to_files_as_well() {
     let folder = tempfile::tempdir().unwrap();
