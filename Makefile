@@ -61,13 +61,13 @@ screenshots: build ## Makes the pictures of the page and the terminal view in do
 host-load-study: build ## Makes the study of host load and its table from its traces (RECORD=1 records them anew, 80 minutes).
 	@scripts/host-load-study.sh $(if $(RECORD),--record)
 
-mpi-tree-study: build mpi ## Makes the study of trees of collectives, on emulated hosts as root (20 minutes; ARGS=--quick, ARGS='--rounds 3 --pairs 5').
+mpi-tree-study: build mpi ## Makes the study of trees of collectives, on emulated hosts as root (25 minutes; ARGS=--quick, ARGS='--rounds 3 --pairs 5').
 	@scripts/mpi-tree-study.sh $(ARGS)
 
 wan-study: build mpi ## Makes the study of collectives over sites, on this machine without root (20 minutes; ARGS=--quick, ARGS='--iterations 1000').
 	@"$${FORETOP_BIN:-$${CARGO_TARGET_DIR:-target}/release/foretop}" mpi study wan --out "$${CARGO_TARGET_DIR:-target}/wan-study" $(ARGS)
 
-kernel-study: build mpi kernel ## Makes the study of the kernel, as root (25 minutes; ARGS=--quick, ARGS='--only devices'); without root, what needs none.
+kernel-study: build mpi kernel ## Makes the study of the kernel, as root (20 minutes; ARGS=--quick, ARGS='--only devices'); without root, what needs none.
 	@"$${FORETOP_BIN:-$${CARGO_TARGET_DIR:-target}/release/foretop}" kernel study --out "$${CARGO_TARGET_DIR:-target}/kernel-study" $(ARGS)
 
 # For one version: what this was called in 0.1.0.
