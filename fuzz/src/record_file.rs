@@ -1,7 +1,7 @@
 //! Any bytes are a file of records up to where they are damaged, and what was read is written and read as the same, in both formats.
 
 use record::{Error, Format, Item, MAGIC, Output};
-use record_view::{By, split};
+use record_view::{By, Clock, Input, Structure, merge, split};
 
 const KINDS: &[u8; 4] = b"ATRE";
 const VERSION_AND_NEWLINE: &[u8; 3] = b"\x01\r\n";
@@ -12,7 +12,7 @@ const VERSION_AND_NEWLINE: &[u8; 3] = b"\x01\r\n";
 /// Returns whether there was a record in it.
 ///
 /// # Panics
-/// When items read back as others, or a split loses some.
+/// When items read back as others, or a split or merge loses some.
 pub fn record_file(bytes: &[u8]) -> bool {
     let Some((choice, rest)) = bytes.split_first() else {
         return false;
@@ -35,11 +35,38 @@ pub fn record_file(bytes: &[u8]) -> bool {
     }
     let is_record = |item: &&Item| matches!(item, Item::Record { .. });
     let n_records = items.iter().filter(is_record).count() as u64;
+    let input =
+        |label: &str, clock| Input { label: label.into(), clock, items: Box::new(items.clone().into_iter().map(Ok)) };
+    let mut output = Output::new(Format::Own, Vec::new()).expect("memory takes everything");
+    let times = ["start_ns".to_owned(), "at_ns".to_owned()];
+    let both = vec![input("known", clock(false, rest)), input("received", clock(true, rest))];
+    let merged = merge(both, &times, &mut output).expect("the clocks compare");
+    assert_eq!(merged.n_records, 2 * n_records, "records were lost on the way into one file");
     let whole = Box::new(items.into_iter().map(Ok));
     let (parts, _) = split(whole, &By::Record, Format::Own, |_| Ok(Vec::new())).expect("memory takes everything");
     let n_split: u64 = parts.iter().flat_map(|part| &part.structure.types).map(|(_, n)| n).sum();
     assert_eq!(n_split, n_records, "records were lost on the way into parts");
     n_records > 0
+}
+
+/// The clock of a receiver, or of a file that it received, with any figures.
+fn clock(is_received: bool, bytes: &[u8]) -> Clock {
+    let figure = |at: usize| {
+        let mut figure = [0; 8];
+        figure.iter_mut().zip(bytes.iter().skip(8 * at)).for_each(|(to, from)| *to = *from);
+        figure
+    };
+    let said = [
+        ("BootId", if is_received { "other" } else { "receiver" }.to_owned()),
+        ("ReceiverBootId", "receiver".to_owned()),
+        ("ReceiverOffset_ns", i64::from_le_bytes(figure(0)).to_string()),
+        ("ReceiverOffsetAt_ns", i64::from_le_bytes(figure(1)).to_string()),
+        ("ReceiverOffsetBound_ns", "1".to_owned()),
+        ("ReceiverDrift_ppb", f64::from(i32::from_le_bytes([2, 3, 4, 5].map(|at| figure(2)[at]))).to_string()),
+        ("ReceiverDriftBound_ppb", "1".to_owned()),
+    ];
+    let attributes = said.map(|(name, text)| (name.to_owned(), text)).to_vec();
+    Clock::of(&Structure { attributes, types: Vec::new() })
 }
 
 /// What can be read, and why there is no more.
