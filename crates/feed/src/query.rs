@@ -180,10 +180,30 @@ impl Query {
             return Ok(History::new());
         }
         let from = until - step * (n_steps - 1);
-        let at = |(idx, value): (u32, f64)| (from + step * idx, value);
-        let past = |PastSeries { labels, samples }| (labels, samples.into_iter().map(at).collect());
-        let rows = self.past(from, n_steps, step)?;
-        self.keep(rows.into_iter().map(past).collect())
+        let (mut history, mut places) = (History::new(), HashMap::new());
+        // Of thousands of series a server tells less at once.
+        let (mut n_told, mut n_asked) = (0, n_steps);
+        while n_told < n_steps {
+            let (begin, n) = (from + step * n_told, n_asked.min(n_steps - n_told));
+            let rows = match self.past(begin, n, step) {
+                Err(QueryError::TooLong { .. }) if n > 1 => {
+                    n_asked = n.div_ceil(2);
+                    continue;
+                }
+                rows => rows?,
+            };
+            let at = |(idx, value): (u32, f64)| (begin + step * idx, value);
+            let part = self.keep(rows.into_iter().map(|PastSeries { labels, samples }| (labels, samples)).collect())?;
+            for (signal, samples) in part {
+                let place = *places.entry(Arc::clone(signal.id())).or_insert(history.len());
+                if place == history.len() {
+                    history.push((signal, Vec::with_capacity((n_steps - n_told) as usize)));
+                }
+                history[place].1.extend(samples.into_iter().map(at));
+            }
+            n_told += n;
+        }
+        Ok(history)
     }
 
     /// The signals of these series, as many as are kept.
