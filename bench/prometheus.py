@@ -210,8 +210,11 @@ max_signals = {n_series}
 
         def has_history() -> dict[str, Any] | None:
             listing = node.get("/api/v1/series")
-            n_known = sum(is_followed(one) for one in listing["series"]) if listing else 0
-            return listing if n_known >= n_series else None
+            followed = [one["id"] for one in listing["series"] if is_followed(one)] if listing else []
+            # Only a past is long enough for the model, and the last series has it last.
+            if len(followed) < n_series or node.get(path_of(max(followed)))["waiting"] is not None:
+                return None
+            return listing
 
         node.wait_for("its history", slowly(has_history), limit_seconds=START_LIMIT_SECONDS)
         taken, taken_cpu = time.monotonic() - node.started, cpu_seconds(node.proc)
@@ -253,13 +256,18 @@ def is_followed(one: dict[str, Any]) -> bool:
 
 def look_ahead(node: RunningNode, name: str) -> bool:
     """Whether a series has an outlook of a whole day."""
-    outlook = node.get(f"/api/v1/series/{urllib.parse.quote(name, safe='')}/outlook?horizon=24h")
+    outlook = node.get(f"{path_of(name)}/outlook?horizon=24h")
     return outlook is not None and len(outlook["median"]) * outlook["step_seconds"] >= DAY_SECONDS
 
 
 def has_forecast(node: RunningNode, name: str) -> bool:
     """Whether a model of a series says what comes next."""
-    return node.get(f"/api/v1/series/{urllib.parse.quote(name, safe='')}/forecast?horizon=5min") is not None
+    return node.get(f"{path_of(name)}/forecast?horizon=5min") is not None
+
+
+def path_of(name: str) -> str:
+    """Return where a series is asked about."""
+    return f"/api/v1/series/{urllib.parse.quote(name, safe='')}"
 
 
 def slowly(look: Callable[[], dict[str, Any] | None]) -> Callable[[], dict[str, Any] | None]:
