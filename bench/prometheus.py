@@ -131,7 +131,9 @@ class Prometheus:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         self.url = f"http://127.0.0.1:{port}"
-        target = f"{{job_name: bench, scrape_interval: 60s, static_configs: [{{targets: ['127.0.0.1:{exporter.port}']}}]}}"
+        target = (
+            f"{{job_name: bench, scrape_interval: 60s, static_configs: [{{targets: ['127.0.0.1:{exporter.port}']}}]}}"
+        )
         (folder / "prometheus.yml").write_text(f"scrape_configs: [{target}]\n")
         options = {
             "config.file": folder / "prometheus.yml",
@@ -294,7 +296,11 @@ def rows(cost: Cost) -> list[list[str]]:
             "",
         ],
         ["series with a forecast", f"{cost.signals_with_forecast} of {cost.series}", "all"],
-        ["outlooks of 24 h", f"{cost.looks_ahead} of {N_ASKED} asked, {cost.look_ahead_seconds * 1e3:.0f} ms each", "all"],
+        [
+            "outlooks of 24 h",
+            f"{cost.looks_ahead} of {N_ASKED} asked, {cost.look_ahead_seconds * 1e3:.0f} ms each",
+            "all",
+        ],
         ["listing of all", f"{cost.listing_bytes / mega:.1f} MB in {cost.listing_seconds:.2f} s", ""],
         ["store", f"{cost.store_bytes / mega:.0f} MB", ""],
         ["missed deadlines", str(cost.missed_deadlines), ""],
