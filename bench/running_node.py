@@ -28,12 +28,16 @@ class RunningNode:
         The monotonic time just before the process was started, in seconds.
     """
 
-    def __init__(self, binary: Path, *, every: str = "1s", root: Path = Path("/")) -> None:
+    def __init__(self, binary: Path, *, every: str = "1s", root: Path = Path("/"), configuration: str = "") -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="foretop-bench-")
         self.data_dir = Path(self._folder.name) / "data"
         self._output = Path(self._folder.name) / "output"
         command = [str(binary), "up", "--listen", "127.0.0.1:0", "--every", every, "--data-dir", str(self.data_dir)]
         command += ["--root", str(root)]
+        if configuration:
+            file = Path(self._folder.name) / "foretop.toml"
+            file.write_text(configuration)
+            command += ["--config", str(file)]
         self.started = time.monotonic()
         with self._output.open("w") as output:
             self._process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)

@@ -54,4 +54,5 @@ cargo build --profile dist --locked -p foretop-kernel
 .venv/bin/python bench/kernel_cost.py --binary "$CARGO_TARGET_DIR/dist/foretop-kernel"
 .venv/bin/python bench/node_cost.py --binary "$binary" --seconds "${FORETOP_BENCH_SECONDS:-600}"
 .venv/bin/python bench/large_host.py --binary "$binary"
+.venv/bin/python bench/prometheus.py --binary "$binary"
 .venv/bin/python bench/figures.py --take

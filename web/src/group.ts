@@ -48,8 +48,10 @@ export function groupName(info: SeriesInfo): string {
 
 /** The name of a signal within its group: its id without the host's and the group's name. */
 export function nameInGroup(info: SeriesInfo): string {
-  const id = idOnHost(info);
-  const prefix = `${kindOf(info)}.`;
+  const [id, kind] = [idOnHost(info), kindOf(info)];
+  // Series of a server are told apart by labels in braces.
+  if (id.startsWith(`${kind}{`)) return id.slice(kind.length);
+  const prefix = `${kind}.`;
   return id.startsWith(prefix) && id.length > prefix.length ? id.slice(prefix.length) : id;
 }
 
@@ -57,7 +59,7 @@ export function nameInGroup(info: SeriesInfo): string {
 function kindOf(info: SeriesInfo): string {
   if (info.source === "pushed") return PUSHED;
   const id = idOnHost(info);
-  const first = id.split(".", 1)[0] ?? id;
+  const first = id.split(/[.{]/, 1)[0] ?? id;
   return TOGETHER.get(first) ?? first;
 }
 

@@ -4,7 +4,7 @@ import type { Api } from "./api.ts";
 import { TILE_CONFIDENCES, TILE_STEPS_AHEAD, type Board, type Signal } from "./board.ts";
 import { choice } from "./choice.ts";
 import { make, setText } from "./dom.ts";
-import { lengthText } from "./format.ts";
+import { countText, lengthText } from "./format.ts";
 import { groupsOf, hostOf, hostsOf, isMatch, nameInGroup, type Group } from "./group.ts";
 import { isDirection, neighbour } from "./neighbour.ts";
 import { Past } from "./past.ts";
@@ -14,17 +14,28 @@ import { worthiest, worthOf } from "./worth.ts";
 
 /** How many signals are worth a look where a row has no room for more. More rows would shift the page as they go. */
 const N_WORTH = 4;
+/** How many signals of one kind have tiles. The filter finds the others: with thousands of tiles a page stands still. */
+const N_TILES = 200;
 /** Below this a signal that was picked is calm again; between this and 1 it stays what it was. */
 const CALM = 0.5;
 /** How long what is worth a look stays as it is. */
 const WORTH_MS = 15_000;
+
+/** Signals of one kind, and the tiles of those that are shown. */
+interface Part {
+  signals: Signal[];
+  grid: HTMLElement;
+  /** How many the filter matches beyond those that have tiles. */
+  more: HTMLElement;
+  tiles: Tile[];
+}
 
 /** A group's element with what the filter hides and shows in it. */
 interface Section {
   name: string;
   element: HTMLElement;
   folds: HTMLDetailsElement[];
-  tiles: Tile[];
+  parts: Part[];
 }
 
 /** What the overview wants of the page. */
@@ -60,7 +71,8 @@ export class Overview {
   #ways: Ways[] = [];
   /** Signals that were zero as far as is known, folded away. */
   #atZero: Signal[] = [];
-  #worth: Section = { name: "worth a look", element: make("section"), folds: [], tiles: [] };
+  readonly #worth = { name: "worth a look", element: make("section") };
+  #worthTiles: Tile[] = [];
   #worthDueMs = 0;
   #current: Tile | null = null;
   /** Whose signals are shown: all hosts' (`undefined`), the node's own (`null`), or those of one that it follows. */
@@ -106,7 +118,7 @@ export class Overview {
     if (isSettled && this.#atZero.some((signal) => signal.hasMoved)) this.rebuild();
     else if (frame.nowMs >= this.#worthDueMs && !this.#worth.element.matches(":hover, :focus-within"))
       this.#pickWorth();
-    for (const tile of this.#worth.tiles) {
+    for (const tile of this.#worthTiles) {
       const { points, why } = worthOf(tile.signal);
       tile.why = points < CALM ? "calm again" : why;
     }
@@ -115,8 +127,9 @@ export class Overview {
       this.#past.fetch(tile.signal);
       tile.draw(frame);
     }
-    // Only their history tells whether they were zero before. Those of other hosts may be thousands.
-    this.#atZero.filter(({ info }) => hostOf(info) === null).forEach((signal) => this.#past.fetch(signal));
+    // Only their history tells whether they were zero before. Those of other hosts and of servers may be thousands.
+    const own = this.#atZero.filter(({ info }) => hostOf(info) === null);
+    own.slice(0, N_TILES).forEach((signal) => this.#past.fetch(signal));
   }
 
   /** Shows the signals that `filter` matches. */
@@ -152,23 +165,24 @@ export class Overview {
 
   #section(group: Group<Signal>, open: Set<string>): Section {
     const { name, signals } = group;
-    const parts: [string, Signal[]][] = [
+    const folded: [string, Signal[]][] = [
       ["at zero", group.atZero],
       ["per core", group.perCore],
     ];
-    const tiles = signals.map((signal) => this.#tileInGroup(signal));
-    const grid = make("div", { class: "grid" }, ...tiles.map(({ element }) => element));
-    const folds = parts.flatMap(([word, folded]) => {
-      if (folded.length === 0) return [];
-      const hidden = folded.map((signal) => this.#tileInGroup(signal));
-      tiles.push(...hidden);
-      return [this.#fold(`${name} ${word}`, word, hidden, open)];
+    const shown = this.#part(signals);
+    const parts = [shown];
+    const folds = folded.flatMap(([word, signals]) => {
+      if (signals.length === 0) return [];
+      const part = this.#part(signals);
+      parts.push(part);
+      return [this.#fold(`${name} ${word}`, word, part, open)];
     });
     const links = waysOf(group);
     const ways = links.length === 0 ? [] : [new Ways(links)];
     this.#ways.push(...ways);
-    const body = make("div", { class: "body" }, ...ways.map((table) => table.element), grid, ...folds);
-    const toggle = make("button", { type: "button" }, name, " ", make("small", {}, String(tiles.length)));
+    const body = make("div", { class: "body" }, ...ways.map((table) => table.element), shown.grid, shown.more, ...folds);
+    const nSignals = parts.reduce((n, { signals }) => n + signals.length, 0);
+    const toggle = make("button", { type: "button" }, name, " ", make("small", {}, String(nSignals)));
     const show = (isOpen: boolean) => {
       toggle.setAttribute("aria-expanded", String(isOpen));
       body.hidden = !isOpen;
@@ -180,14 +194,28 @@ export class Overview {
     });
     show(!this.#closed.has(name));
     const element = make("section", { class: "group", "aria-label": name }, make("h2", {}, toggle), body);
-    return { name, element, folds, tiles };
+    return { name, element, folds, parts };
+  }
+
+  #part(signals: Signal[]): Part {
+    const part: Part = { signals, grid: make("div", { class: "grid" }), more: make("p", { class: "none" }), tiles: [] };
+    this.#putTiles(part, signals.slice(0, N_TILES));
+    return part;
+  }
+
+  /** Has exactly these signals of a part in tiles. */
+  #putTiles(part: Part, signals: Signal[]): void {
+    const tiles = signals.map((signal) => this.#tileInGroup(signal));
+    const kept = new Set(tiles);
+    part.tiles.filter((tile) => !kept.has(tile)).forEach((tile) => this.#forget(tile));
+    part.tiles = tiles;
+    part.grid.replaceChildren(...tiles.map(({ element }) => element));
   }
 
   /** Tiles that only a click on their number shows. */
-  #fold(name: string, word: string, tiles: Tile[], open: Set<string>): HTMLDetailsElement {
-    const summary = make("summary", {}, `${tiles.length} ${word}`);
-    const grid = make("div", { class: "grid" }, ...tiles.map(({ element }) => element));
-    const fold = make("details", { class: "fold" }, summary, grid);
+  #fold(name: string, word: string, { signals, grid, more }: Part, open: Set<string>): HTMLDetailsElement {
+    const summary = make("summary", {}, `${signals.length} ${word}`);
+    const fold = make("details", { class: "fold" }, summary, grid, more);
     fold.dataset["fold"] = name;
     fold.open = open.has(name);
     fold.addEventListener("toggle", () => this.#tileMoved());
@@ -196,7 +224,7 @@ export class Overview {
 
   /** Finds anew what is worth a look. Rarely, and never under a person's hands, so that the page is calm. */
   #pickWorth(): void {
-    const { element, tiles: before } = this.#worth;
+    const [{ element }, before] = [this.#worth, this.#worthTiles];
     const signals = [...this.#board.signals.values()].filter((signal) => this.#isOfHost(signal));
     const tiles = worthiest(signals, Math.max(N_WORTH, this.#nColumns())).map(
       (signal) => before.find((tile) => tile.signal === signal) ?? this.#tile(signal, signal.info.id),
@@ -209,7 +237,7 @@ export class Overview {
       : "";
     element.className = "group worth";
     element.setAttribute("aria-label", this.#worth.name);
-    this.#worth = { ...this.#worth, tiles };
+    this.#worthTiles = tiles;
     element.replaceChildren(
       make("h2", {}, this.#worth.name),
       tiles.length === 0
@@ -272,23 +300,34 @@ export class Overview {
   #applyFilter(): void {
     const filter = this.filter.value.trim();
     let nShown = 0;
-    for (const { name, element, folds, tiles } of this.#sections) {
-      const shown = tiles.filter(({ signal }) => this.#isOfHost(signal) && isMatch(signal.info, filter));
-      tiles.forEach((tile) => (tile.element.hidden = !shown.includes(tile)));
-      element.hidden = shown.length === 0;
-      nShown += shown.length;
+    for (const { name, element, folds, parts } of this.#sections) {
+      const nInGroup = parts.reduce((n, part) => n + this.#filterPart(part, filter), 0);
+      element.hidden = nInGroup === 0;
+      nShown += nInGroup;
       // What a person looks for must not stay hidden in a closed group or fold.
       const isSought = filter !== "";
       const body = element.querySelector<HTMLElement>(".body");
       if (body !== null) body.hidden = this.#closed.has(name) && !isSought;
       for (const fold of folds) {
-        fold.hidden = !shown.some((tile) => fold.contains(tile.element));
+        fold.hidden = !parts.some(({ grid, tiles }) => fold.contains(grid) && tiles.some(({ element }) => !element.hidden));
         if (isSought && !fold.hidden) fold.open = true;
       }
     }
     this.#worth.element.hidden = filter !== "" || nShown === 0;
     setText(this.#none, this.#noneText(nShown, filter));
     this.#tileMoved();
+  }
+
+  /** Shows those of a part that match; gives how many these are. */
+  #filterPart(part: Part, filter: string): number {
+    const matching = part.signals.filter((signal) => this.#isOfHost(signal) && isMatch(signal.info, filter));
+    if (part.signals.length > N_TILES) this.#putTiles(part, matching.slice(0, N_TILES));
+    const shown = new Set(matching);
+    part.tiles.forEach((tile) => (tile.element.hidden = !shown.has(tile.signal)));
+    const nMore = Math.max(matching.length - N_TILES, 0);
+    part.more.hidden = nMore === 0;
+    setText(part.more, `${countText(nMore)} more: type a part of their names into the filter`);
+    return matching.length;
   }
 
   #noneText(nShown: number, filter: string): string {
@@ -312,8 +351,9 @@ export class Overview {
   }
 
   #shownTiles(): Tile[] {
-    const sections = [this.#worth, ...this.#sections].filter(({ element }) => !element.hidden);
-    const tiles = sections.flatMap((section) => section.tiles);
+    const sections = this.#sections.filter(({ element }) => !element.hidden);
+    const inGroups = sections.flatMap(({ parts }) => parts.flatMap(({ tiles }) => tiles));
+    const tiles = this.#worth.element.hidden ? inGroups : [...this.#worthTiles, ...inGroups];
     return tiles.filter(({ element }) => !element.hidden && element.closest("[hidden], details:not([open])") === null);
   }
 

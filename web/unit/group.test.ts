@@ -31,6 +31,14 @@ test("a name does not repeat its group", () => {
   expect(nameInGroup(signal("cpu.busy").info)).toBe("busy");
   expect(nameInGroup(signal("swap.used").info)).toBe("swap.used");
   expect(nameInGroup(signal("cpu").info)).toBe("cpu");
+  expect(nameInGroup(signal('busy{instance="db1.example"}').info)).toBe('{instance="db1.example"}');
+});
+
+test("series that differ in labels alone are one group", () => {
+  const signals = ["db1.example", "db2.example"].map((host) => signal(`busy{instance="${host}"}`));
+  expect(groupsOf([...signals, signal("busy.share")]).map(({ name, signals }) => [name, signals.length])).toEqual([
+    ["busy", 3],
+  ]);
 });
 
 test("a filter matches where every word does", () => {

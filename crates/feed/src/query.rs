@@ -30,6 +30,13 @@ use crate::exporter::name::{shown, write_id};
 /// How long the start waits for a server to say whether an expression makes sense.
 const CHECK_TIME_MAX: Duration = Duration::from_secs(2);
 
+/// How many steps of a history are asked for first. What is told of them says how many fit into an answer, before a server that is
+/// asked for a day of thousands of series needs longer than it may.
+const N_STEPS_FIRST: u32 = 32;
+
+/// What one value takes in an answer, with its time and the names that come with it, in bytes.
+const VALUE_BYTES: u64 = 32;
+
 /// How much of an expression or of what a server says is shown.
 const SHOWN_LETTERS_MAX: usize = 250;
 
@@ -180,10 +187,32 @@ impl Query {
             return Ok(History::new());
         }
         let from = until - step * (n_steps - 1);
-        let at = |(idx, value): (u32, f64)| (from + step * idx, value);
-        let past = |PastSeries { labels, samples }| (labels, samples.into_iter().map(at).collect());
-        let rows = self.past(from, n_steps, step)?;
-        self.keep(rows.into_iter().map(past).collect())
+        let (mut history, mut places) = (History::new(), HashMap::new());
+        let (mut n_told, mut n_asked) = (0, N_STEPS_FIRST);
+        while n_told < n_steps {
+            let (begin, n) = (from + step * n_told, n_asked.min(n_steps - n_told));
+            let rows = match self.past(begin, n, step) {
+                Err(QueryError::TooLong { .. }) if n > 1 => {
+                    n_asked = n.div_ceil(2);
+                    continue;
+                }
+                rows => rows?,
+            };
+            let n_fitting = self.settings.answer_bytes_max / VALUE_BYTES / rows.len().max(1) as u64;
+            // Where few are known yet, there may be more later.
+            n_asked = u32::try_from(n_fitting).unwrap_or(u32::MAX).min(n.saturating_mul(4)).max(1);
+            let at = |(idx, value): (u32, f64)| (begin + step * idx, value);
+            let part = self.keep(rows.into_iter().map(|PastSeries { labels, samples }| (labels, samples)).collect())?;
+            for (signal, samples) in part {
+                let place = *places.entry(Arc::clone(signal.id())).or_insert(history.len());
+                if place == history.len() {
+                    history.push((signal, Vec::with_capacity((n_steps - n_told) as usize)));
+                }
+                history[place].1.extend(samples.into_iter().map(at));
+            }
+            n_told += n;
+        }
+        Ok(history)
     }
 
     /// The signals of these series, as many as are kept.

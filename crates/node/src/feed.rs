@@ -13,6 +13,9 @@ use crate::engine::FeedPlan;
 use crate::engine::plan::Plan;
 use crate::error::StartError;
 
+/// Feeds of up to so many signals are forecast like the host. With more, what is kept of each has to be less.
+const SIGNALS_FULL_MAX: usize = 1000;
+
 /// Less often, and no forecast is worth waiting for.
 pub(crate) const STEP_MAX: Duration = Duration::from_secs(3600);
 
@@ -25,13 +28,18 @@ pub struct Feed {
     pub name: String,
     /// Time between two reads, 10 ms to 1 h.
     pub step: Duration,
+    /// How many signals it may have. With more than a thousand, each is forecast by a thriftier model than `AUTO`, unless one was chosen,
+    /// and scored over fewer errors. `None` where they are few.
+    pub n_signals_max: Option<usize>,
     /// What is read.
     pub source: Box<dyn Source>,
 }
 
 impl Feed {
     pub(crate) fn plan(&self, model: &Spec) -> FeedPlan {
-        FeedPlan { name: self.name.as_str().into(), plan: Arc::new(Plan::new(model.clone(), self.step)) }
+        let is_large = self.n_signals_max.is_some_and(|n_signals| n_signals > SIGNALS_FULL_MAX);
+        let plan = if is_large { Plan::thrifty } else { Plan::new };
+        FeedPlan { name: self.name.as_str().into(), plan: Arc::new(plan(model.clone(), self.step)) }
     }
 }
 

@@ -66,7 +66,7 @@ impl FollowSettings {
             let needed = "a stream is followed by a `source:` endpoint";
             return Err(OpenError::Role { endpoint: self.endpoint.to_string(), needed });
         }
-        let (name, step) = (self.feed_name(), self.step);
+        let (name, step, n_signals_max) = (self.feed_name(), self.step, Some(self.n_signals_max));
         let intake = Arc::new(Mutex::new(Intake::default()));
         let running = Arc::new(Mutex::new(self.connect(&intake)?));
         let watched = Watched { name: name.clone(), running: Arc::downgrade(&running) };
@@ -80,7 +80,7 @@ impl FollowSettings {
             n_errors: 0,
             last_error: None,
         };
-        Ok((Feed { name, step, source: Box::new(follow) }, watched))
+        Ok((Feed { name, step, n_signals_max, source: Box::new(follow) }, watched))
     }
 
     /// Takes what comes into `intake`, on a thread of the stream's own.

@@ -35,7 +35,7 @@ pub(crate) fn restore(opened: &Opened, config: &Config, feeds: &[FeedPlan]) -> R
         let key = read::next_key(&opened.writer)?;
         let mut engine = Engine::new(config.model.clone(), config.step, key);
         if sensor::n_cores(&config.root).is_some_and(|n_cores| n_cores > CORES_FULL_MAX) {
-            engine = engine.with_core_plan(Plan::of_cores(config.model.clone(), config.step));
+            engine = engine.with_core_plan(Plan::thrifty(config.model.clone(), config.step));
         }
         let last_label = read::last_label(&opened.writer)?;
         let mut changed = Batch::default();

@@ -3,6 +3,8 @@
 use predict::{FoundSeason, Joint, Outlook, Paths};
 
 use crate::expression::Expression;
+use crate::question::Question;
+use crate::statement::Comparison;
 
 /// Outlooks of the signals of an expression, whose futures are drawn together.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,11 +57,60 @@ impl Foresight {
         }
     }
 
+    /// Whether `question` may have as high a probability, by what the quantiles of each lead allow: without drawing any future, and
+    /// `true` where they cannot tell. No lead may be beyond the line with more than its share of it, for that they all were apart is the
+    /// worst that can be.
+    #[must_use]
+    pub fn may_come(&self, question: &Question, probability: f64) -> bool {
+        let [outlook] = self.series.outlooks() else { return true };
+        if !self.expression.is_signal() || !question.is_of_one() {
+            return true;
+        }
+        let share = probability / question.n_leads as f64;
+        let end = match question.comparison {
+            Comparison::Above | Comparison::AtLeast => 1.0 - share,
+            Comparison::Below | Comparison::AtMost => share,
+        };
+        outlook.quantiles(question.n_leads, end).iter().any(|value| question.comparison.holds(*value, question.line))
+    }
+
     /// The seasons of its signals that were found, the one that explains most first.
     #[must_use]
     pub fn found(&self) -> Vec<FoundSeason> {
         let mut found: Vec<_> = self.series.outlooks().iter().flat_map(Outlook::found).collect();
         found.sort_by(|one, other| other.share.total_cmp(&one.share));
         found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use predict::{Outlook, Periods};
+
+    use super::*;
+    use crate::ask::{Chance, futures};
+    use crate::statement::Subject;
+
+    #[test]
+    fn what_may_not_come_by_quantiles_is_as_improbable_by_paths() {
+        let outlook = Outlook::new(Periods::new(&[24.0]).unwrap(), 12);
+        let mut foresight = Foresight::new(Expression::from("load"), vec![outlook]);
+        let samples =
+            (0_u32..400).map(|t| (f64::from(t) / 24.0 * std::f64::consts::TAU).sin() + f64::from(t * 37 % 11) / 20.0);
+        samples.for_each(|sample| _ = foresight.step(&[sample]));
+        let futures = futures(&foresight, 12, 1).unwrap();
+        let (mut n_left_out, mut n_close) = (0, 0);
+        for tenths in -20..30 {
+            for comparison in [Comparison::Above, Comparison::Below] {
+                let line = f64::from(tenths) / 10.0;
+                let question = Question { subject: Subject::Any, comparison, line, n_leads: 12, n_sustained: 1 };
+                let chance = Chance::of(&futures, &question).probability;
+                let may_come = foresight.may_come(&question, 0.8);
+                assert!(may_come || chance < 0.8, "{question:?} has {chance}");
+                n_left_out += usize::from(!may_come);
+                n_close += usize::from(may_come && chance < 0.8);
+            }
+        }
+        assert!(n_left_out > 4 * n_close, "{n_left_out} are left out, {n_close} are drawn in vain");
     }
 }

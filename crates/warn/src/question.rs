@@ -133,7 +133,7 @@ impl Question {
     }
 
     /// Whether one value, or one stretch of them, makes it true.
-    fn is_of_one(&self) -> bool {
+    pub(crate) fn is_of_one(&self) -> bool {
         let is_upper = matches!(self.comparison, Comparison::Above | Comparison::AtLeast);
         match self.subject {
             Subject::Any => true,

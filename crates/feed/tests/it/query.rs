@@ -162,6 +162,31 @@ fn the_past_is_asked_for_on_the_grid_and_read_with_its_gaps() {
 }
 
 #[test]
+fn a_past_that_is_too_long_for_one_answer_is_asked_for_in_parts() {
+    let matrix = |values: &str| {
+        let row = format!(r#"{{"metric":{{"a":"1"}},"values":[{values}]}}"#);
+        format!(r#"{{"status":"success","data":{{"resultType":"matrix","result":[{row}]}}}}"#)
+    };
+    let whole = matrix(r#"[1800000000,"1"],[1800000010,"2"],[1800000020,"3"]"#);
+    let [begin, end] = [r#"[1800000000,"1"],[1800000010,"2"]"#, r#"[1800000020,"3"]"#].map(matrix);
+    let (mut query, requests) = query(&[(200, &whole), (200, &begin), (200, &end)], |settings| {
+        settings.history = Duration::from_secs(30);
+        settings.answer_bytes_max = whole.len() as u64 - 1;
+    });
+    let at = |seconds: i64| Timestamp::from_nanos(seconds * 1_000_000_000);
+    let history = query.history(STEP, at(1_800_000_020)).unwrap();
+    assert_eq!(history.len(), 1);
+    let samples = [(1_800_000_000, 1.0), (1_800_000_010, 2.0), (1_800_000_020, 3.0)];
+    assert_eq!(history[0].1, samples.map(|(seconds, value)| (at(seconds), value)));
+    let spans = requests.iter().map(|request| {
+        let (_, span) = request.split_once("start=").unwrap();
+        span.split("&step").next().unwrap().replace(".000", "")
+    });
+    let spans: Vec<String> = spans.collect();
+    assert_eq!(spans, ["1800000000&end=1800000020", "1800000000&end=1800000010", "1800000020&end=1800000020"]);
+}
+
+#[test]
 fn a_past_that_is_refused_is_not_asked_for_again_and_one_that_cannot_be_told_is() {
     let until = Timestamp::from_nanos(1_800_000_000_000_000_000);
     let refused = r#"{"status":"error","errorType":"bad_data","error":"exceeded maximum resolution"}"#;

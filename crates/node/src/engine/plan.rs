@@ -33,8 +33,8 @@ const SAVE_EVERY: Duration = Duration::from_secs(3600);
 /// there is, and the one that somebody looks at is rarely one of them.
 pub(crate) const CORES_FULL_MAX: usize = 8;
 
-/// What signals of single cores are forecast with on large hosts, unless a model is chosen.
-const OF_CORES: Thrift =
+/// What thousands of signals are forecast with, unless a model is chosen.
+const THRIFT: Thrift =
     Thrift { every: 200, window: 400, n_leads: 3, n_scored: 64, look_every: Duration::from_secs(60) };
 
 /// What a plan has less of.
@@ -109,10 +109,10 @@ impl Plan {
         }
     }
 
-    /// The plan of the signals of single cores on a host with more than [`CORES_FULL_MAX`]: the same model if one was
-    /// chosen, a thriftier one than `AUTO` otherwise, and less of everything that is kept.
-    pub(crate) fn of_cores(spec: Spec, step: Duration) -> Self {
-        let Thrift { every, window, n_leads, n_scored, look_every } = OF_CORES;
+    /// The plan of signals of which there are very many, such as those of single cores on a host with more than [`CORES_FULL_MAX`]:
+    /// the same model if one was chosen, a thriftier one than `AUTO` otherwise, and less of everything that is kept.
+    pub(crate) fn thrifty(spec: Spec, step: Duration) -> Self {
+        let Thrift { every, window, n_leads, n_scored, look_every } = THRIFT;
         let thrifty = if spec == Spec::auto() { Spec::ar(16).refit(every, window) } else { spec };
         let mut plan = Self::new(thrifty, step);
         plan.baselines = [Spec::Last, Spec::Mean].map(|simple| Policy::of(&simple.refit(every, window)));
@@ -223,10 +223,10 @@ mod tests {
     }
 
     #[test]
-    fn cores_of_large_hosts_keep_a_chosen_model_and_little_else() {
-        let of_cores = |spec: &str| Plan::of_cores(spec.parse().unwrap(), Duration::from_secs(1));
-        assert_eq!(of_cores("AUTO").text, "REFIT(AR(16),every=200,window=400)");
-        let plan = of_cores("LAST");
+    fn of_very_many_signals_a_chosen_model_is_kept_and_little_else() {
+        let thrifty = |spec: &str| Plan::thrifty(spec.parse().unwrap(), Duration::from_secs(1));
+        assert_eq!(thrifty("AUTO").text, "REFIT(AR(16),every=200,window=400)");
+        let plan = thrifty("LAST");
         assert_eq!((&*plan.text, &*plan.leads, plan.n_scored, plan.n_kept), ("LAST", &[1, 10, 60][..], 64, 664));
         let label = |k| Timestamp::from_nanos(0) + crate::schedule::times(plan.step, k);
         let looks = (1000..1600).map(|k| plan.look(7, Some(label(k - 1)), label(k)));

@@ -96,7 +96,8 @@ impl World {
         };
         let clock = Arc::new(clock::Manual::at(wall));
         let exporter = Exporter::default();
-        let feed = Feed { name: "gpus".to_owned(), step: STEP, source: Box::new(exporter.clone()) };
+        let feed =
+            Feed { name: "gpus".to_owned(), step: STEP, n_signals_max: None, source: Box::new(exporter.clone()) };
         let plan = has_feed.then(|| feed.plan(&config.model));
         let host = Host::open(root.path()).unwrap();
         let base = Base::open(&config, plan.as_slice(), &host, clock.clone()).unwrap();

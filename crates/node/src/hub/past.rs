@@ -10,15 +10,24 @@ use crate::engine::{Entry, FeedPlan, Past};
 use crate::schedule::times;
 use crate::store::{Batch, Row, minute_of};
 
+/// Samples that are handed to the store before it is waited for: a part of what its queue has room for, so that the past of many
+/// series never pushes live samples out of it. To wait after each series takes longer than to write it.
+const N_UNWAITED_MAX: usize = 50_000;
+
 impl Hub {
     /// Takes the history of a feed's signals. Called by the feed's own thread, which it holds up; nobody else waits.
     pub(crate) fn take_history(&self, feed: &FeedPlan, history: History) {
         let select = self.facts.select_of(Some(feed), history.iter().map(|(signal, _)| &**signal.id()));
-        for (signal, samples) in &history {
-            if select(signal.id()) {
-                self.take_past(feed, signal, samples);
+        let mut n_unwaited = 0;
+        for (signal, samples) in history.iter().filter(|(signal, _)| select(signal.id())) {
+            self.take_past(feed, signal, samples);
+            n_unwaited += samples.len();
+            if n_unwaited >= N_UNWAITED_MAX {
+                self.wait_for_store(feed);
+                n_unwaited = 0;
             }
         }
+        self.wait_for_store(feed);
     }
 
     fn take_past(&self, feed: &FeedPlan, signal: &Signal, samples: &[(Timestamp, f64)]) {
@@ -36,9 +45,11 @@ impl Hub {
         entry.live.counts = counts;
         self.engine().put_past(entry, &mut batch);
         self.store.put(batch);
-        // One series after the other, so that many of them never push live samples out of the queue.
+    }
+
+    fn wait_for_store(&self, feed: &FeedPlan) {
         if let Err(problem) = self.store.flush() {
-            tracing::warn!(series = &**signal.id(), problem, "its history waits for the store");
+            tracing::warn!(feed = &*feed.name, problem, "its history waits for the store");
         }
     }
 

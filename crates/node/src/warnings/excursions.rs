@@ -22,8 +22,14 @@ const HORIZON: Duration = Duration::from_secs(6 * 3600);
 const WEEK: Duration = Duration::from_secs(7 * 86_400);
 const REFRESH_EVERY: Duration = Duration::from_secs(6 * 3600);
 
-/// Series whose past is read at one look, at most, so that a node with thousands of them starts gently.
-const N_BEGUN_MAX: usize = 16;
+/// Series whose past is read at one look: so many, or as many as it takes to come round to all in so many looks.
+const N_BEGUN: usize = 16;
+const N_LOOKS: usize = 120;
+
+/// Outlooks that go on from look to look, a hundred kilobytes each. Where there are more series, the others are looked at afresh,
+/// one after the other, and not before so much time has passed.
+const N_RUNNING_MAX: usize = 1000;
+const REST: Duration = Duration::from_secs(2 * 3600);
 
 /// An excursion is told from one probability on until it is below another, while it is so many times as probable as it has been.
 const RAISE: f64 = 0.8;
@@ -51,6 +57,8 @@ enum State {
     Young,
     /// There is nothing to ask: it does not move, or another signal says the same.
     Unasked,
+    /// It was looked at, and will be again; its outlook is not kept until then.
+    Resting,
     /// Whether it leaves its usual range, or comes to a line that is known to be bad.
     Asked { running: Box<Running>, sides: Vec<Side> },
 }
@@ -67,15 +75,29 @@ impl Excursions {
     pub(super) fn look(&mut self, hub: &Hub, now: Timestamp) {
         let series = hub.concerns();
         self.0.retain(|id, _| series.contains_key(id));
-        let mut n_begun = 0;
+        let (mut n_begun, n_begun_max) = (0, N_BEGUN.max(series.len().div_ceil(N_LOOKS)));
         for (id, (own, concern)) in series {
             if let Some(known) = self.0.get_mut(&id).filter(|known| known.until > now) {
                 known.go_on(hub, &id, now);
-            } else if n_begun < N_BEGUN_MAX {
+            } else if n_begun < n_begun_max {
                 let known = Known::begin(hub, &id, own, concern, now);
                 // The past of a young one is soon read.
                 n_begun += usize::from(!matches!(known.usual, State::Young));
                 self.0.insert(Arc::clone(&id), known);
+            }
+        }
+        self.make_room(N_RUNNING_MAX, now);
+    }
+
+    /// Lets go of outlooks until there are `n_max`, first of those that have found nothing.
+    fn make_room(&mut self, n_max: usize, now: Timestamp) {
+        let n_running = self.0.values().filter(|known| known.is_running()).count();
+        let mut n_over = n_running.saturating_sub(n_max);
+        for has_found in [false, true] {
+            let running = self.0.values_mut().filter(|known| known.is_running() && known.found.is_empty() != has_found);
+            for known in running.take(n_over) {
+                (known.usual, known.until) = (State::Resting, now + REST);
+                n_over -= 1;
             }
         }
     }
@@ -93,6 +115,10 @@ impl Excursions {
 }
 
 impl Known {
+    fn is_running(&self) -> bool {
+        matches!(self.usual, State::Asked { .. })
+    }
+
     fn begin(hub: &Hub, id: &str, own: Duration, concern: Concern, now: Timestamp) -> Self {
         let step = STEP.max(own);
         let young = |n_missing: usize, step| Self {
@@ -133,6 +159,11 @@ impl Known {
 
     fn ask(&mut self, id: &str) {
         let State::Asked { running, sides } = &mut self.usual else { return };
+        let may_stand = |side: &Side| side.alarm.stands() || running.foresight.may_come(&side.question, RAISE);
+        if !sides.iter().any(may_stand) {
+            self.found.clear();
+            return;
+        }
         let Some(futures) = futures(&running.foresight, running.n_leads, SEED) else { return };
         let excursion = |Side { question, base_rate, alarm }: &mut Side| {
             let chance = Chance::of(&futures, question);
@@ -164,5 +195,65 @@ fn questions(concern: Concern, week: &[f64], n_leads: usize) -> Vec<Question> {
             vec![Question { subject: Subject::Any, comparison: Comparison::Above, line, n_leads, n_sustained: 1 }]
         }
         Concern::Nothing => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use predict::{Outlook, Periods};
+    use warn::{Expression, Foresight};
+
+    use super::*;
+
+    #[test]
+    fn outlooks_that_have_found_nothing_are_the_first_to_go() {
+        let past = |id: &str| Known {
+            until: Timestamp::from_nanos(0),
+            usual: asked(),
+            found: vec![found(id); usize::from(id == "b")],
+        };
+        let mut excursions = Excursions(["a", "b", "c"].map(|id| (Arc::from(id), past(id))).into());
+        let running = |excursions: &Excursions| {
+            let running = excursions.0.iter().filter(|(_, known)| known.is_running());
+            running.map(|(id, _)| id.to_string()).collect::<Vec<_>>()
+        };
+        let now = Timestamp::from_nanos(1_000_000_000);
+        excursions.make_room(3, now);
+        assert_eq!(running(&excursions), ["a", "b", "c"]);
+        excursions.make_room(1, now);
+        assert_eq!(running(&excursions), ["b"]);
+        assert!(excursions.0["a"].until == now + REST && excursions.0["b"].until < now);
+        excursions.make_room(0, now);
+        assert_eq!(running(&excursions), [""; 0]);
+        assert_eq!(excursions.found().0.len(), 1, "what was found is told until it is looked at again");
+    }
+
+    fn asked() -> State {
+        let (of, start) = (Expression::from("a"), Timestamp::from_nanos(0));
+        let running = Running {
+            foresight: Foresight::new(of.clone(), vec![Outlook::new(Periods::day_and_week(STEP), 4)]),
+            of,
+            unit: String::new(),
+            step: STEP,
+            n_leads: 4,
+            known: start,
+            last: f64::NAN,
+            next: start,
+        };
+        State::Asked { running: Box::new(running), sides: Vec::new() }
+    }
+
+    fn found(id: &str) -> api::Excursion {
+        api::Excursion {
+            id: id.to_owned(),
+            unit: String::new(),
+            rises: true,
+            line: 1.0,
+            within_seconds: 60.0,
+            probability: 0.9,
+            base_rate: 0.0,
+            after: api::Passage { p10_seconds: None, p50_seconds: None, p90_seconds: None },
+            origin: Timestamp::from_nanos(0),
+        }
     }
 }

@@ -11,7 +11,7 @@ use crate::schedule::times;
 #[derive(Debug)]
 pub(super) struct Running {
     pub(super) foresight: Foresight,
-    of: Expression,
+    pub(super) of: Expression,
     pub(super) unit: String,
     pub(super) step: Duration,
     pub(super) n_leads: usize,

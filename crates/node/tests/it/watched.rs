@@ -31,7 +31,12 @@ impl Fragile {
             alias: None,
         };
         let signal = Arc::new(Signal::made(family.into(), "fragile".into(), Vec::new()));
-        Feed { name: "glass".to_owned(), step: STEP, source: Box::new(Fragile { signal, n_reads: 0 }) }
+        Feed {
+            name: "glass".to_owned(),
+            step: STEP,
+            n_signals_max: None,
+            source: Box::new(Fragile { signal, n_reads: 0 }),
+        }
     }
 }
 

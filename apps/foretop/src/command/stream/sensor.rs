@@ -167,6 +167,6 @@ impl FlowServer {
             Token::from_file(token.context("transfers need a token: give --token-file").or_usage()?).or_usage()?;
         let settings = TransferSettings::new(&peer.name, &peer.address, token);
         let source = Box::new(TransferSource::new(settings).or_usage()?);
-        Ok(Feed { name: peer.name.clone(), step: BETWEEN_TRANSFERS, source })
+        Ok(Feed { name: peer.name.clone(), step: BETWEEN_TRANSFERS, n_signals_max: None, source })
     }
 }

@@ -56,8 +56,8 @@ pub fn snmp_of(configuration: &Path) -> anyhow::Result<Feed> {
     section.to_feed(&settings.node.root)
 }
 
-fn feed(name: String, step: Duration, source: impl Source + 'static) -> Feed {
-    Feed { name, step, source: Box::new(source) }
+fn feed(name: String, step: Duration, n_signals_max: Option<usize>, source: impl Source + 'static) -> Feed {
+    Feed { name, step, n_signals_max, source: Box::new(source) }
 }
 
 #[cfg(test)]

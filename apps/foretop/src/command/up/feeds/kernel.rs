@@ -29,6 +29,6 @@ impl KernelSection {
     }
 
     pub fn to_feed(&self) -> Feed {
-        feed("kernel".to_owned(), self.every, KernelAgent::new(self.socket.clone(), self.every))
+        feed("kernel".to_owned(), self.every, None, KernelAgent::new(self.socket.clone(), self.every))
     }
 }

@@ -105,7 +105,7 @@ impl QuerySection {
     pub fn to_feed(&self) -> anyhow::Result<Feed> {
         let query = self.to_query()?;
         warn_of_clear(&query.settings().login, &query.settings().server);
-        Ok(feed(format!("query {}", self.name), self.every, query))
+        Ok(feed(format!("query {}", self.name), self.every, Some(self.max_signals), query))
     }
 
     fn to_query(&self) -> anyhow::Result<Query> {

@@ -86,6 +86,6 @@ impl ScrapeSection {
         let address = settings.address().with_context(place)?;
         warn_of_clear(&settings.login, &address);
         let name = address.host_and_port().to_owned();
-        Ok(feed(format!("scrape {}", self.name.clone().unwrap_or(name)), self.every, exporter))
+        Ok(feed(format!("scrape {}", self.name.clone().unwrap_or(name)), self.every, Some(self.max_signals), exporter))
     }
 }

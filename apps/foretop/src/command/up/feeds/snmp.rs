@@ -136,7 +136,7 @@ impl SnmpSection {
             links: self.link.iter().map(LinkSection::to_settings).collect::<anyhow::Result<_>>()?,
             flows: self.flow.iter().map(FlowSection::to_settings).collect::<anyhow::Result<_>>()?,
         };
-        Ok(feed("snmp".to_owned(), self.every, SnmpSource::new(settings, root).context("[snmp]")?))
+        Ok(feed("snmp".to_owned(), self.every, None, SnmpSource::new(settings, root).context("[snmp]")?))
     }
 }
 

@@ -68,7 +68,7 @@ impl TransferSection {
             ..TransferSettings::new(&self.peer, &self.address, token)
         };
         let source = TransferSource::new(settings).with_context(place)?;
-        Ok(feed(format!("transfer {}", self.peer), self.every, source))
+        Ok(feed(format!("transfer {}", self.peer), self.every, None, source))
     }
 }
 
