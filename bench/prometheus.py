@@ -5,6 +5,7 @@ day's shape of its own, noise that lasts, and now and then a shift.
 """
 
 import argparse
+import json
 import math
 import random
 import socket
@@ -14,7 +15,7 @@ import threading
 import time
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -210,24 +211,24 @@ max_signals = {n_series}
 """
     with RunningNode(binary, every=f"{STEP_SECONDS}s", configuration=configuration) as node:
 
-        def has_history() -> dict[str, Any] | None:
+        def has_history() -> bool | None:
             listing = node.get("/api/v1/series")
-            followed = [one["id"] for one in listing["series"] if is_followed(one)] if listing else []
+            ids = [one["id"] for one in listing["series"] if is_followed(one)] if listing else []
             # Only a past is long enough for the model, and the last series has it last.
-            if len(followed) < n_series or node.get(path_of(max(followed)))["waiting"] is not None:
-                return None
-            return listing
+            is_taken = len(ids) == n_series and node.get(path_of(max(ids)))["waiting"] is None
+            return True if is_taken else None
 
-        node.wait_for("its history", slowly(has_history), limit_seconds=START_LIMIT_SECONDS)
+        # Asking costs little of what is measured.
+        node.wait_for("its history", has_history, limit_seconds=START_LIMIT_SECONDS, every_seconds=2.0)
         taken, taken_cpu = time.monotonic() - node.started, cpu_seconds(node.proc)
         begin = time.monotonic()
         time.sleep(seconds)
         cpu, watched = cpu_seconds(node.proc) - taken_cpu, time.monotonic() - begin
         status = fields(node.proc / "status")
         began = time.monotonic()
-        body = node.fetch("/api/v1/series")
+        body = node.fetch("/api/v1/series") or b""
         listing_seconds = time.monotonic() - began
-        followed = [one for one in node.get("/api/v1/series")["series"] if is_followed(one)]
+        followed = [one for one in json.loads(body)["series"] if is_followed(one)]
         asked = random.Random(24).sample(followed, min(N_ASKED, len(followed)))
         began = time.monotonic()
         ahead = [look_ahead(node, one["id"]) for one in asked]
@@ -246,7 +247,7 @@ max_signals = {n_series}
             signals_with_forecast=sum(has_forecast(node, one["id"]) for one in followed),
             looks_ahead=sum(ahead),
             look_ahead_seconds=ahead_seconds,
-            listing_bytes=len(body or b""),
+            listing_bytes=len(body),
             listing_seconds=listing_seconds,
         )
 
@@ -270,16 +271,6 @@ def has_forecast(node: RunningNode, name: str) -> bool:
 def path_of(name: str) -> str:
     """Return where a series is asked about."""
     return f"/api/v1/series/{urllib.parse.quote(name, safe='')}"
-
-
-def slowly(look: Callable[[], dict[str, Any] | None]) -> Callable[[], dict[str, Any] | None]:
-    """Look once in two seconds, so that asking costs little of what is measured."""
-
-    def looked() -> dict[str, Any] | None:
-        time.sleep(2.0)
-        return look()
-
-    return looked
 
 
 def rows(cost: Cost) -> list[list[str]]:

@@ -73,8 +73,15 @@ class RunningNode:
         body = self.fetch(path)
         return None if body is None else json.loads(body)
 
-    def wait_for(self, what: str, look: Callable[[], T | None], *, limit_seconds: float = PATIENCE_SECONDS) -> T:
-        """Return what `look` gives as soon as it gives something; looks 200 times a second."""
+    def wait_for(
+        self,
+        what: str,
+        look: Callable[[], T | None],
+        *,
+        limit_seconds: float = PATIENCE_SECONDS,
+        every_seconds: float = 0.005,
+    ) -> T:
+        """Return what `look` gives as soon as it gives something."""
         deadline = time.monotonic() + limit_seconds
         while time.monotonic() < deadline:
             found = look()
@@ -82,7 +89,7 @@ class RunningNode:
                 return found
             if self._process.poll() is not None:
                 raise RuntimeError(f"foretop ended before {what}: {self._output.read_text()}")
-            time.sleep(0.005)
+            time.sleep(every_seconds)
         raise TimeoutError(f"waited {limit_seconds:.0f} s in vain for {what}")
 
     def _printed_url(self) -> str | None:

@@ -1,4 +1,4 @@
-//! What probes cost: calibrated prices times how often they are paid, corrected by what programs run for now.
+//! What probes cost: calibrated prices times how often they are paid, corrected by how long programs take on the host's own work.
 //!
 //! The kernel's account of run times (`BPF_ENABLE_STATS`) does not see what it takes to call a program, and costs time itself, so that it
 //! does not replace prices. But it tells by what factor programs run longer on this host's own work than on the work that prices

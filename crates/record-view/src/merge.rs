@@ -4,7 +4,7 @@ use std::io::Write;
 
 use record::{Item, Items, Output, RecordType, Value};
 
-use crate::relation::{Shift, moments};
+use crate::clock::{Shift, moments};
 use crate::{Clock, Error, Structure};
 
 /// Says which file what follows is from, until it is said again.

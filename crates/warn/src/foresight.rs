@@ -57,9 +57,8 @@ impl Foresight {
         }
     }
 
-    /// Whether `question` may have as high a probability, by what the quantiles of each lead allow: without drawing any future, and
-    /// `true` where they cannot tell. No lead may be beyond the line with more than its share of it, for that they all were apart is the
-    /// worst that can be.
+    /// Whether `question` may be as probable as this; `true` where that is not known. It draws no futures: where each lead is beyond the line
+    /// with less than `probability / n_leads`, some lead is with less than `probability` (Boole's inequality).
     #[must_use]
     pub fn may_come(&self, question: &Question, probability: f64) -> bool {
         let [outlook] = self.series.outlooks() else { return true };
