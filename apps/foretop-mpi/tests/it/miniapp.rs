@@ -53,8 +53,8 @@ fn sums_of_several_sizes_in_turn_are_right() {
 
 #[test]
 fn others_wait_for_a_straggler() {
-    let Result { run, ranks, .. } = result(2, &["gsum", "--calls", "50", "--straggler", "1:2ms"]);
-    assert_eq!(run.straggler.as_deref(), Some("1:2ms"));
+    let Result { run, ranks, .. } = result(2, &["gsum", "--calls", "50", "--straggler", "1:20ms"]);
+    assert_eq!(run.straggler.as_deref(), Some("1:20ms"));
     assert_eq!((ranks[0].work.count, ranks[1].work.count), (0, 50));
     // Who is not late waits in the call for the one who is.
     assert!(ranks[0].call.median_ns > ranks[1].call.median_ns, "{ranks:?}");
