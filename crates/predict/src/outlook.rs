@@ -29,6 +29,7 @@ mod drawing;
 mod forecast;
 mod joint;
 mod level;
+mod levels;
 mod paths;
 mod periods;
 mod rung;
@@ -49,6 +50,7 @@ use season::{N_SEASON, Season, Step};
 
 pub use calendar::Calendar;
 pub use joint::Joint;
+pub use levels::{Levels, Resolution};
 pub use paths::Paths;
 pub use periods::{Periods, PeriodsError};
 pub use scale::Scale;
@@ -105,6 +107,9 @@ pub struct Outlook {
     /// Everything else is on the scale that this leads to.
     transform: Transform,
     spread: Spread,
+    /// What forecasts from here are moved by, from lead 1 on, so that they agree with those of longer steps.
+    #[serde(skip)]
+    moved: Vec<f64>,
 }
 
 /// A season that is taken out of the level.
@@ -135,6 +140,7 @@ impl Outlook {
             range: UNBOUNDED,
             transform: Transform::linear(UNBOUNDED),
             spread: Spread::new(),
+            moved: Vec::new(),
         }
     }
 
@@ -171,11 +177,19 @@ impl Outlook {
 
     /// Takes the next sample. One that is not finite is a gap.
     pub fn step(&mut self, sample: f64) {
+        self.step_hearing(sample, |_| None);
+    }
+
+    /// Takes the next sample, and from here on `heard`: what somebody else says of the sample so many steps ahead. How much that counts at each
+    /// lead is learned from how right it was.
+    fn step_hearing(&mut self, sample: f64, heard: impl Fn(usize) -> Option<f64>) {
+        self.moved.clear();
         let sample = if sample.is_finite() { sample } else { f64::NAN };
         if let Some(better) = self.spread.learn(sample, self.transform) {
             self.rescale(better);
         }
         self.step_scaled(self.transform.to_scale(sample));
+        self.note(&heard);
     }
 
     /// Begins anew on another scale, with the samples of the last longest period.
@@ -186,7 +200,10 @@ impl Outlook {
         fresh.season = self.season.fresh(fresh.clock);
         fresh.range = self.range;
         fresh.transform = transform;
-        past.into_iter().for_each(|sample| fresh.step_scaled(transform.to_scale(sample)));
+        for sample in past {
+            fresh.step_scaled(transform.to_scale(sample));
+            fresh.note(&|_| None);
+        }
         fresh.spread = self.spread.clone();
         *self = fresh;
     }
@@ -208,7 +225,6 @@ impl Outlook {
         if self.clock < AGE_YOUNG || self.clock.is_multiple_of(FIT_EVERY) {
             self.fit();
         }
-        self.note();
     }
 
     /// Whether there are samples enough to say anything.
@@ -316,7 +332,7 @@ impl Outlook {
         }
     }
 
-    fn note(&mut self) {
+    fn note(&mut self, heard: &impl Fn(usize) -> Option<f64>) {
         if !self.is_ready() {
             return;
         }
@@ -328,9 +344,14 @@ impl Outlook {
             }
             let features = self.features(rung.lead);
             let candidates = self.candidates(rung.lead, &features, &rung.lasting, &rung.plain);
-            let combined = dot(&candidates, &rung.weights);
-            let said = Said { origin, level: self.level.mean(), features, candidates, combined, shorter: f64::NAN };
+            let own = dot(&candidates, &rung.weights);
+            let heard = heard(rung.lead).map_or(f64::NAN, |value| self.transform.to_scale(value));
+            let pull = if heard.is_nan() { 0.0 } else { rung.weight_of_heard() * (heard + rung.bias() - own) };
+            let level = self.level.mean();
+            let said =
+                Said { origin, level, features, candidates, combined: own + pull, own, heard, shorter: f64::NAN };
             self.rungs[idx].note(said);
+            self.rungs[idx].pull = pull;
         }
     }
 

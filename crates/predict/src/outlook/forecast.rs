@@ -104,7 +104,8 @@ impl Outlook {
         let lasting = all_between(&near.lasting, &far.lasting, share);
         let plain = all_between(&near.plain, &far.plain, share);
         let candidates = self.candidates(lead, &self.features(lead), &lasting, &plain);
-        dot(&candidates, &all_between(&near.weights, &far.weights, share))
+        let own = dot(&candidates, &all_between(&near.weights, &far.weights, share));
+        own + between(near.pull, far.pull, share) + self.moved.get(lead - 1).unwrap_or(&0.0)
     }
 
     fn at<const N: usize>(&self, lead: usize, probabilities: [f64; N], errors: &[(Shares, f64)]) -> [f64; N] {

@@ -45,6 +45,9 @@ const MEMORY_LEADS: f64 = 3.0;
 /// An error counts for one over so many times the number of forecasts under way with it.
 const OVERLAP: f64 = 1.5;
 
+/// A mean error is more than chance beyond the square root of so many squared standard errors.
+const BY_CHANCE: f64 = 4.0;
+
 /// Beyond so many mean absolute errors one counts no more for how errors go together.
 const CORRELATED_MAX: f64 = 3.0;
 
@@ -73,6 +76,10 @@ pub(super) struct Rung {
     /// Absolute errors of each candidate, and of all together.
     record: Means<{ N_CANDIDATES + 1 }>,
     pub(super) weights: [f64; N_CANDIDATES],
+    /// What somebody else's word moves the forecast by.
+    pub(super) pull: f64,
+    /// Squares of the errors of the candidates together and of somebody else, their products, and errors of somebody else.
+    others: Means<4>,
     pub(super) tails: Tails,
     /// Products of errors with those of the next shorter watched lead, and squares of both.
     together: Means<3>,
@@ -108,6 +115,9 @@ pub(super) struct Said {
     pub(super) features: [f64; N_FEATURES],
     pub(super) candidates: [f64; N_CANDIDATES],
     pub(super) combined: f64,
+    /// What the candidates said together, and what somebody else did; NaN for nobody.
+    pub(super) own: f64,
+    pub(super) heard: f64,
     /// The error at the next shorter watched lead, in mean absolute ones; NaN while it is not known.
     pub(super) shorter: f64,
 }
@@ -121,6 +131,8 @@ impl Rung {
             features: [0.0; N_FEATURES],
             candidates: [0.0; N_CANDIDATES],
             combined: 0.0,
+            own: 0.0,
+            heard: f64::NAN,
             shorter: f64::NAN,
         };
         let mut lasting = [0.0; N_FEATURES];
@@ -136,6 +148,8 @@ impl Rung {
             plain: [0.0; N_FEATURES],
             record: Means::NONE,
             weights: [1.0 / N_CANDIDATES as f64; N_CANDIDATES],
+            pull: 0.0,
+            others: Means::NONE,
             tails: Tails::default(),
             together: Means::NONE,
             last: (u64::MAX, 0.0),
@@ -148,12 +162,14 @@ impl Rung {
         let are_finite = |values: &[f64]| values.iter().all(|value| value.is_finite());
         (self.lead, self.spacing, self.said.len()) == (fresh.lead, fresh.spacing, fresh.said.len())
             && self.said.iter().all(|said| {
-                let Said { level, features, candidates, combined, .. } = said;
-                are_finite(features) && are_finite(candidates) && are_finite(&[*level, *combined])
+                let Said { level, features, candidates, combined, own, .. } = said;
+                are_finite(features) && are_finite(candidates) && are_finite(&[*level, *combined, *own])
             })
             && self.products.iter().all(|row| are_finite(row))
             && [&self.targets, &self.lasting, &self.plain].iter().all(|row| are_finite(*row))
             && are_finite(&self.weights)
+            && self.pull.is_finite()
+            && self.others.is_sound()
             && self.record.is_sound()
             && self.together.is_sound()
             && self.in_row.is_sound()
@@ -196,6 +212,7 @@ impl Rung {
             self.tails.learn(scaled / NORMAL_DEVIATION, weight, kept_of(2.0 * memory));
             self.go_together(scaled, said.shorter, memory);
             self.go_on(origin, scaled, memory);
+            self.compare(sample - said.own, sample - said.heard, memory);
         }
         let [lasting, plain, last, naive] = said.candidates.map(|candidate| (sample - candidate).abs());
         self.record.learn([lasting, plain, last, naive, error.abs()], of_record);
@@ -238,6 +255,36 @@ impl Rung {
     /// The mean absolute error of what all said together.
     fn typical(&self) -> f64 {
         self.record.means[N_CANDIDATES]
+    }
+
+    fn compare(&mut self, own: f64, heard: f64, memory: f64) {
+        if !heard.is_nan() {
+            let most = CORRELATED_MAX * self.typical();
+            let [own, heard] = [own, heard].map(|error| error.clamp(-most, most));
+            let unbiased = heard - self.bias();
+            self.others.learn([own * own, unbiased * unbiased, own * unbiased, heard], memory);
+        }
+    }
+
+    /// What somebody else usually lacks, as far as it is more than chance: a mean of medians is no median of means where errors are skewed.
+    pub(super) fn bias(&self) -> f64 {
+        let [_, square, _, bias] = self.others.means;
+        let n_independent = self.others.n / self.n_under_way();
+        let by_chance = BY_CHANCE * square / n_independent.max(1.0);
+        if bias * bias > by_chance { bias * (1.0 - by_chance / (bias * bias)) } else { 0.0 }
+    }
+
+    /// The weight of somebody else's word: the one that has the least squared error (Bates and Granger 1969), and as long as little is known, a half. 0 before
+    /// anything was heard.
+    pub(super) fn weight_of_heard(&self) -> f64 {
+        if self.others.n <= 0.0 {
+            return 0.0;
+        }
+        let [of_own, of_heard, product, _] = self.others.means;
+        let apart = of_own + of_heard - 2.0 * product;
+        let seen = if apart > 0.0 { ((of_own - product) / apart).clamp(0.0, 1.0) } else { 0.5 };
+        let n_independent = self.others.n / self.n_under_way();
+        (RIDGE * 0.5 + n_independent * seen) / (RIDGE + n_independent)
     }
 
     /// Says how wrong the forecast of the next shorter watched lead was that was made at `origin`, in mean absolute errors.
