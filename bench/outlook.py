@@ -1,7 +1,7 @@
 """Hours and a day ahead: outlooks beside AUTO, statsforecast's seasonal models and boosted trees, on the same windows of the same series.
 
 Errors are absolute, over all leads within a horizon, and scaled by the mean absolute difference of samples a day apart in the past of
-their window (MASE). CRPS is the weighted quantile loss at 0.1 to 0.9, as GIFT-Eval has it. Forecasts are medians. Everything is the
+their window (MASE). "with hours" is the outlook of the same steps that agrees with one of hours, as a node's does. CRPS is the weighted quantile loss at 0.1 to 0.9, as GIFT-Eval has it. Forecasts are medians. Everything is the
 median over windows. Outlooks and AUTO know the bounds of CPUs, requests, network and demand, as a node does. The interval score
 (Winkler) of 80 % is its width and ten times what came outside of it, scaled as errors are: it rewards narrow intervals that hold. Peers are fitted to the last 14 days of each window's past. The statements are "some value within 6 h is
 above the 95th percentile of the past"; they are answered at moments that lie as far apart. The trees are LightGBM's by mlforecast, set up as in
@@ -155,7 +155,8 @@ def scores_of(series: Series, n_windows: int) -> tuple[dict[str, Score], Samples
         ends = outlook.quantiles(day, COVERED)[:, known]
         coverage.append([np.mean((ends[i] <= came[known]) & (came[known] <= ends[-1 - i])) for i in (1, 0)])
         whole = filled(past)[-14 * day :]
-        for name, forecast in forecasters(outlook, whole, series).items():
+        agreeing = foretop.Outlook.agreeing(past, [1, day // 24], [day, 7 * day], day, bounds=bounds)[0]
+        for name, forecast in forecasters(outlook, agreeing, whole, series).items():
             quantiles = forecast()
             away = np.abs(came - quantiles[4])
             losses = [2 * np.nansum(pinball(came, row, level)) for row, level in zip(quantiles, LEVELS, strict=True)]
@@ -182,7 +183,9 @@ def scores_of(series: Series, n_windows: int) -> tuple[dict[str, Score], Samples
     return medians, np.mean(coverage, axis=0)
 
 
-def forecasters(outlook: foretop.Outlook, past: Samples, series: Series) -> dict[str, Callable[[], Samples]]:
+def forecasters(
+    outlook: foretop.Outlook, agreeing: foretop.Outlook, past: Samples, series: Series
+) -> dict[str, Callable[[], Samples]]:
     """Each gives its quantiles at `LEVELS`, a row each, for a day."""
     day = series.day
     seasons = [day, 7 * day] if len(past) >= 14 * day else [day]
@@ -197,6 +200,7 @@ def forecasters(outlook: foretop.Outlook, past: Samples, series: Series) -> dict
 
     return {
         "outlook": lambda: outlook.quantiles(day, LEVELS.tolist()),
+        "with hours": lambda: agreeing.quantiles(day, LEVELS.tolist()),
         "AUTO": auto,
         "LAST": last,
         "SeasonalNaive": peer(SeasonalNaive(day), past, day),

@@ -9,7 +9,7 @@ export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
 export OPENBLAS_NUM_THREADS=1
 binary="$CARGO_TARGET_DIR/dist/foretop"
 
-scripts/install-system-packages.sh Rscript borg bpftrace cargo cc clang espeak-ng ffmpeg fracdiff libelf mpifort.openmpi rsync rubberband smpicc soundstretch ssw-align tc unshare zstd
+scripts/install-system-packages.sh Rscript borg bpftrace cargo cc clang espeak-ng ffmpeg forecast fracdiff libelf mpifort.openmpi rsync rubberband smpicc soundstretch ssw-align tc unshare zstd
 scripts/python-venv.sh bench/requirements.txt
 scripts/python-package.sh dist
 cargo build --profile dist --locked -p bench --features skaters

@@ -19,6 +19,7 @@ declare -A package_of=(
     [clang]="clang"
     [chromium]="chromium fonts-dejavu-core"
     [diamond]="diamond-aligner"
+    [forecast]="r-cran-forecast"
     [fracdiff]="r-cran-fracdiff"
     [ip]="iproute2"
     [kill]="procps"
@@ -55,6 +56,7 @@ is_there() {
         mpi4py) /usr/bin/python3 -c 'import mpi4py' 2>/dev/null ;;
         # The wrapper comes without the compiler that it calls.
         mpifort.*) type -P "$1" >/dev/null && type -P gfortran >/dev/null ;;
+        forecast) Rscript -e 'library(forecast)' >/dev/null 2>&1 ;;
         fracdiff) Rscript -e 'library(fracdiff)' >/dev/null 2>&1 ;;
         # A server's place is not in everyone's search path.
         snmpd) PATH="$PATH:/usr/sbin" type -P "$1" >/dev/null ;;

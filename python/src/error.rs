@@ -160,6 +160,11 @@ pub(crate) enum InputError {
     /// A horizon that an outlook cannot have.
     #[error("the horizon is {given} steps; it must be from 1 to {max}")]
     Horizon { given: isize, max: isize },
+    /// Steps of one length that make none of the next.
+    #[error(
+        "there is a step of {given} samples; each must be of 1 or more, and of several times as many as the one before"
+    )]
+    StepLength { given: usize },
     /// A step of another length than the fleet.
     #[error("{have} samples do not make a step of {need} series; give one for each")]
     Length { have: usize, need: usize },
@@ -207,6 +212,7 @@ impl Refusal for InputError {
         match self {
             Self::Leads { given, max } | Self::Horizon { given, max } => fields!(py, given = *given, max = *max),
             Self::Probability { given } => fields!(py, given = *given),
+            Self::StepLength { given } => fields!(py, given = *given),
             Self::Paths { n_paths, horizon, max } => fields!(py, have = *n_paths * *horizon, max = *max),
             Self::Length { have, need } => fields!(py, have = *have, need = *need),
             Self::Loss { given }

@@ -3,13 +3,13 @@
 use std::sync::Mutex;
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods, ToPyArray};
-use predict::Periods;
+use predict::{Levels, Periods, Resolution};
 use pyo3::prelude::*;
 
 use crate::bounds::{Bounds, Pair};
 use crate::error::{InputError, raise};
 use crate::motion::UNBROKEN;
-use crate::samples::{Samples, n_leads};
+use crate::samples::{Samples, n_leads, read_row};
 
 /// The longest horizon, in steps.
 const HORIZON_MAX: usize = 1 << 16;
@@ -53,6 +53,31 @@ const VALUES_MAX: usize = 100_000_000;
 #[pyclass(frozen, module = "foretop")]
 pub(crate) struct Outlook(Mutex<predict::Outlook>);
 
+impl From<predict::Outlook> for Outlook {
+    fn from(outlook: predict::Outlook) -> Self {
+        Self(Mutex::new(outlook))
+    }
+}
+
+/// One that has no sample yet.
+fn blank(py: Python<'_>, periods: Periods, horizon: isize, bounds: Bounds) -> PyResult<predict::Outlook> {
+    let n_leads = usize::try_from(horizon).ok().filter(|n_leads| (1..=HORIZON_MAX).contains(n_leads));
+    let max = HORIZON_MAX as isize;
+    let n_leads = n_leads.ok_or_else(|| raise(py, &InputError::Horizon { given: horizon, max }))?;
+    let (min, max) = bounds.ends();
+    Ok(predict::Outlook::new(periods, n_leads).within(min, max))
+}
+
+fn read_periods(py: Python<'_>, steps: &[f64]) -> PyResult<Periods> {
+    Periods::new(steps).map_err(|error| raise(py, &InputError::Periods(error)))
+}
+
+/// NaN where none is known.
+fn mean_of_known(samples: &[f64]) -> f64 {
+    let known = samples.iter().filter(|sample| !sample.is_nan());
+    known.clone().sum::<f64>() / known.count() as f64
+}
+
 impl Outlook {
     fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut predict::Outlook) -> T + Send) -> T {
         py.detach(|| work(&mut self.0.lock().expect(UNBROKEN)))
@@ -70,12 +95,80 @@ impl Outlook {
         bounds: Option<Pair>,
         non_negative: bool,
     ) -> PyResult<Self> {
-        let periods = Periods::new(&periods).map_err(|error| raise(py, &InputError::Periods(error)))?;
-        let n_leads = usize::try_from(horizon).ok().filter(|n_leads| (1..=HORIZON_MAX).contains(n_leads));
-        let max = HORIZON_MAX as isize;
-        let n_leads = n_leads.ok_or_else(|| raise(py, &InputError::Horizon { given: horizon, max }))?;
-        let (min, max) = Bounds::read(py, bounds, non_negative)?.ends();
-        Ok(Self(Mutex::new(predict::Outlook::new(periods, n_leads).within(min, max))))
+        Ok(Self::from(blank(py, read_periods(py, &periods)?, horizon, Bounds::read(py, bounds, non_negative)?)?))
+    }
+
+    /// Outlooks of the same samples in steps of several lengths that agree: the means of the shorter steps' forecasts are those of the longer steps'.
+    ///
+    /// Short steps know best what comes soon, and long ones what comes tomorrow. Each hears what the next shorter ones say of the means over its own steps, and
+    /// learns at each lead what that is worth; the shorter ones then follow the longer ones. Where the median of a mean is proven to differ from the mean of medians,
+    /// as of spikes, so do their forecasts.
+    ///
+    /// Parameters
+    /// ----------
+    /// samples : array_like
+    ///     Oldest first, NaN for a gap. A step of each length begins with the first one; those at the end that make no whole step are known to the shorter steps alone.
+    /// lengths : sequence of int
+    ///     How many samples make a step, ascending, each a multiple of the one before: ``[1, 12]`` for samples at five minutes and hours.
+    /// periods : sequence of float
+    ///     The lengths of its seasons in samples. Those that are shorter than four steps are left out.
+    /// horizon : int
+    ///     How far each will be asked, in its own steps, from 1 to 65,536.
+    /// bounds : tuple of float or None, optional
+    ///     The least and the greatest value that the series can have; None where there is none.
+    /// non_negative : bool
+    ///     The same as a lower bound of 0.
+    ///
+    /// Returns
+    /// -------
+    /// list of Outlook
+    ///     One for each length. Those that are stepped further agree no more.
+    ///
+    /// Raises
+    /// ------
+    /// InputError
+    ///     If a length is no multiple of the one before, and as for a single outlook.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy as np
+    /// >>> import foretop
+    /// >>> quarters = 10 + 5 * np.sin(2 * np.pi * np.arange(96 * 14) / 96)
+    /// >>> short, hours = foretop.Outlook.agreeing(quarters, [1, 4], (96, 672), 96)
+    /// >>> bool(abs(short.quantiles(4, [0.5]).mean() - hours.quantiles(1, [0.5])[0, 0]) < 0.1)
+    /// True
+    #[staticmethod]
+    #[pyo3(signature = (samples, lengths, periods, horizon, *, bounds = None, non_negative = false))]
+    fn agreeing(
+        py: Python<'_>,
+        samples: &Bound<'_, PyAny>,
+        lengths: Vec<usize>,
+        periods: Vec<f64>,
+        horizon: isize,
+        bounds: Option<Pair>,
+        non_negative: bool,
+    ) -> PyResult<Vec<Self>> {
+        let samples = read_row(samples)?;
+        let samples = samples.as_slice()?;
+        let (periods, bounds) = (read_periods(py, &periods)?, Bounds::read(py, bounds, non_negative)?);
+        let mut before = None;
+        let mut resolutions = Vec::with_capacity(lengths.len());
+        for length in lengths {
+            let shorter = before.replace(length).unwrap_or(length);
+            if length == 0 || !length.is_multiple_of(shorter) || (length == shorter && !resolutions.is_empty()) {
+                return Err(raise(py, &InputError::StepLength { given: length }));
+            }
+            resolutions.push(Resolution {
+                outlook: blank(py, periods.in_steps_of(length), horizon, bounds)?,
+                samples: samples.chunks_exact(length).map(mean_of_known).collect(),
+                n_before: 0,
+                ratio: length / shorter,
+            });
+        }
+        if resolutions.is_empty() {
+            return Ok(Vec::new());
+        }
+        Ok(py.detach(|| Levels::new(resolutions)).into_outlooks().map(Self::from).collect())
     }
 
     /// Take the next sample, or several in a row, NaN for a gap.

@@ -48,6 +48,17 @@ def test_paths_are_distributed_as_the_quantiles_say() -> None:
     np.testing.assert_array_equal(paths, outlook.paths(2000, DAY, seed=3))
 
 
+def test_steps_of_several_lengths_say_the_same() -> None:
+    y = made(20)
+    short, long = foretop.Outlook.agreeing(y, [1, 6], [DAY, 7 * DAY], DAY)
+    apart = foretop.Outlook([DAY, 7 * DAY], DAY)
+    apart.step(y)
+    means = [outlook.quantiles(DAY, [0.5]).reshape(-1, 6).mean(axis=1) for outlook in (short, apart)]
+    away = [np.abs(mean - long.quantiles(DAY // 6, [0.5])[0]).max() for mean in means]
+    assert away[0] < 0.02 < away[1]
+    assert foretop.Outlook.agreeing(y, [], [DAY], DAY) == []
+
+
 def test_without_samples_nothing_is_said() -> None:
     outlook = foretop.Outlook([], 10)
     assert np.isnan(outlook.quantiles(10, [0.5])).all()
@@ -64,6 +75,9 @@ def test_without_samples_nothing_is_said() -> None:
         (lambda: foretop.Outlook([24], 24).quantiles(24, [1.0]), "above 0 and below 1"),
         (lambda: foretop.Outlook([24], 24).paths(10**9, 24), "too many"),
         (lambda: foretop.Outlook([24], 24, bounds=(2, 1)), "bounds"),
+        (lambda: foretop.Outlook.agreeing([1.0], [2, 3], [24], 24), "a step of 3 samples; each must be"),
+        (lambda: foretop.Outlook.agreeing([1.0], [0], [24], 24), "a step of 0 samples"),
+        (lambda: foretop.Outlook.agreeing([1.0], [2, 2], [24], 24), "a step of 2 samples"),
     ],
 )
 def test_what_is_wrong_is_named(make: Callable[[], object], match: str) -> None:

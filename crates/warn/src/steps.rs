@@ -6,7 +6,7 @@ use std::time::Duration;
 use units::Timestamp;
 
 /// Steps of an answer, at most; a longer horizon is answered in longer steps.
-const N_LEADS_MAX: u128 = 360;
+pub const N_LEADS_MAX: usize = 360;
 
 /// The steps that there are beside the series' own, ascending.
 const STEPS: [Duration; 4] =
@@ -24,11 +24,14 @@ const N_STEPS_NEAR: u32 = 600;
 const HISTORY_MAX: Duration = Duration::from_secs(28 * 86_400);
 const N_HISTORY_MAX: u32 = 40_320;
 
+/// How many steps are looked at of those by which forecasts of other steps are only corrected.
+pub const N_HISTORY_BESIDE: u32 = 8192;
+
 /// The steps in which a series that is sampled every `own` is looked at, to see as far as `horizon`: its own or the shortest longer ones of
 /// which the horizon has at most 360.
 #[must_use]
 pub fn step(own: Duration, horizon: Duration) -> Duration {
-    let suits = |step: &Duration| *step >= own && n_steps(horizon, *step) <= N_LEADS_MAX;
+    let suits = |step: &Duration| *step >= own && n_steps(horizon, *step) <= N_LEADS_MAX as u128;
     [own].into_iter().chain(STEPS).find(suits).unwrap_or(own)
 }
 
@@ -36,6 +39,14 @@ pub fn step(own: Duration, horizon: Duration) -> Duration {
 #[must_use]
 pub fn longer(step: Duration) -> Option<Duration> {
     STEPS.into_iter().find(|longer| *longer > step)
+}
+
+/// All steps in which a series that is sampled every `own` is looked at, ascending: each is a multiple of the one before.
+#[must_use]
+pub fn levels(own: Duration) -> Vec<Duration> {
+    let longer: Vec<_> = STEPS.into_iter().filter(|step| *step > own).collect();
+    let is_part = longer.first().is_none_or(|next| next.as_nanos().is_multiple_of(own.as_nanos().max(1)));
+    is_part.then_some(own).into_iter().chain(longer).collect()
 }
 
 /// The longest horizon at which a series that is sampled every `own` is forecast by the model that follows its samples. Beyond, an outlook
@@ -100,6 +111,9 @@ mod tests {
         ] {
             assert_eq!(step(seconds(own), seconds(horizon)), seconds(expected), "{own} {horizon}");
         }
+        let all = |own| levels(seconds(own)).iter().map(Duration::as_secs).collect::<Vec<_>>();
+        assert_eq!([1, 60, 3600].map(all), [vec![1, 15, 60, 300, 3600], vec![60, 300, 3600], vec![3600]]);
+        assert_eq!([120, 7200].map(all), [vec![300, 3600], vec![7200]]);
         assert_eq!([1, 6, 300].map(|own| near(seconds(own))), [600, 3600, 3600].map(seconds));
         assert_eq!(past(seconds(1)), seconds(40_320));
         assert_eq!(past(seconds(3600)), HISTORY_MAX);

@@ -210,6 +210,16 @@ class Outlook:
         bounds: _Bounds | None = None,
         non_negative: bool = False,
     ) -> Self: ...
+    @staticmethod
+    def agreeing(
+        samples: Samples,
+        lengths: Sequence[int],
+        periods: Sequence[float],
+        horizon: int,
+        *,
+        bounds: _Bounds | None = None,
+        non_negative: bool = False,
+    ) -> list[Outlook]: ...
     def step(self, samples: Samples, /) -> None: ...
     def quantiles(self, horizon: int, probabilities: Sequence[float]) -> NDArray[np.float64]: ...
     def paths(self, n: int, horizon: int, *, seed: int = 1) -> NDArray[np.float64]: ...

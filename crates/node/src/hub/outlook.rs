@@ -4,7 +4,7 @@ use std::iter;
 use std::time::Duration;
 
 use picture::Picture;
-use predict::{Calendar, FoundSeason, Scale};
+use predict::{Calendar, FoundSeason, Levels, Resolution, Scale};
 use units::{Confidence, Timestamp, span};
 use warn::{
     Chance, Expression, Foresight, Frame, HORIZON_MAX, History, Question, QuestionError, Statement, View, n_steps,
@@ -33,7 +33,7 @@ pub(crate) struct Asked {
 }
 
 /// The past of a series in even steps.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Past {
     pub(crate) id: String,
     pub(crate) unit: String,
@@ -60,7 +60,7 @@ impl Hub {
         seasons: api::Seasons,
     ) -> Result<api::Outlook, QueryError> {
         let past = self.past(id, horizon, "horizon")?.with(seasons);
-        let outlook = past.outlook();
+        let outlook = self.expected(&past)?;
         let forecast = outlook.forecast(past.n_leads, confidence);
         if forecast.is_empty() {
             return Err(past.too_young());
@@ -73,7 +73,7 @@ impl Hub {
             lower: forecast.iter().map(|(_, ends)| ends.lower).collect(),
             upper: forecast.iter().map(|(_, ends)| ends.upper).collect(),
             history_seconds: past.seconds(past.samples.len()),
-            seen_seconds: past.seconds(outlook.n_leads_seen()),
+            seen_seconds: past.seconds(outlook.n_leads_seen().min(past.n_leads)),
             season_ratio: outlook.season_weight(),
             seasons: past.seasons(&outlook.found()),
             scale: match outlook.scale() {
@@ -84,6 +84,28 @@ impl Hub {
             id: past.id,
             unit: past.unit,
         })
+    }
+
+    /// What is to be expected after a past. It agrees with what is expected in longer and shorter steps.
+    fn expected(&self, past: &Past) -> Result<predict::Outlook, QueryError> {
+        let mut levels = Vec::new();
+        for step in warn::levels(self.own_step(&past.id)?) {
+            levels.extend(if step == past.step { Some(past.clone()) } else { self.beside(past, step)? });
+        }
+        let Some(idx) = levels.iter().position(|level| level.step == past.step) else { return Ok(past.outlook()) };
+        let shorter = [None].into_iter().chain(levels.iter().map(|level| Some(level.step)));
+        let resolutions = levels.iter().zip(shorter).map(|(level, shorter)| level.resolution(shorter)).collect();
+        Ok(Levels::new(resolutions).outlook(idx).clone())
+    }
+
+    /// The past of the same series in steps of another length; `None` where the store has none as short, or none as long yet.
+    fn beside(&self, past: &Past, step: Duration) -> Result<Option<Past>, QueryError> {
+        let length = warn::past(step).min(step.saturating_mul(warn::N_HISTORY_BESIDE));
+        match self.past_over(&past.id, step, step, length) {
+            Ok(beside) => Ok((beside.step == step).then(|| Past { calendar: past.calendar.clone(), ..beside })),
+            Err(QueryError::TooYoung { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// How probable a statement is. Blocks while the store is read.
@@ -172,7 +194,7 @@ impl Hub {
 
     /// The steps in which a series is looked at for a horizon.
     fn step_for(&self, id: &str, horizon: Duration, field: &'static str) -> Result<Duration, QueryError> {
-        let own = self.engine().get(id).ok_or_else(|| unknown(id))?.about.step;
+        let own = self.own_step(id)?;
         if horizon.is_zero() || horizon > HORIZON_MAX {
             let message = format!("`{field}` is {}; it must be above 0 and at most 14d", span::format(horizon));
             return Err(bad(field, message));
@@ -180,14 +202,23 @@ impl Hub {
         Ok(warn::step(own, horizon))
     }
 
+    fn own_step(&self, id: &str) -> Result<Duration, QueryError> {
+        Ok(self.engine().get(id).ok_or_else(|| unknown(id))?.about.step)
+    }
+
     /// What is known of a series in steps of `step`, or longer ones where the store has nothing finer.
     pub(crate) fn past_in(&self, id: &str, step: Duration, horizon: Duration) -> Result<Past, QueryError> {
+        self.past_over(id, step, horizon, warn::past(step))
+    }
+
+    /// The same, of the last `length`.
+    fn past_over(&self, id: &str, step: Duration, horizon: Duration, length: Duration) -> Result<Past, QueryError> {
         let (to, range) = {
             let engine = self.engine();
             let entry = engine.get(id).ok_or_else(|| unknown(id))?;
             (self.last_end(entry, step), entry.about.range())
         };
-        let from = to - warn::past(step);
+        let from = to - length;
         let told = self.samples(id, TimeRange { from, to }, Some(step))?;
         let step = Duration::from_secs_f64(told.step_seconds);
         let calendar = self.facts.outlooks.calendar_of(&told.id).cloned();
@@ -333,6 +364,18 @@ impl Past {
         let mut outlook = self.frame().outlook(self.n_leads);
         self.samples.iter().for_each(|sample| outlook.step(*sample));
         outlook
+    }
+
+    /// Beside steps of other lengths, the next shorter of which is given.
+    fn resolution(&self, shorter: Option<Duration>) -> Resolution {
+        let n_in = |length: Duration, step: Duration| length.as_nanos() / step.as_nanos().max(1);
+        let since_epoch = self.start.saturating_since(Timestamp::from_nanos(0)) + self.step / 2;
+        Resolution {
+            outlook: self.frame().outlook(warn::N_LEADS_MAX),
+            samples: self.samples.clone(),
+            n_before: n_in(since_epoch, self.step) as u64,
+            ratio: shorter.map_or(1, |shorter| n_in(self.step, shorter) as usize),
+        }
     }
 
     /// The same, without any season if there is to be none.

@@ -108,7 +108,12 @@ impl Outlook {
         own + between(near.pull, far.pull, share) + self.moved.get(lead - 1).unwrap_or(&0.0)
     }
 
-    fn at<const N: usize>(&self, lead: usize, probabilities: [f64; N], errors: &[(Shares, f64)]) -> [f64; N] {
+    pub(super) fn at<const N: usize>(
+        &self,
+        lead: usize,
+        probabilities: [f64; N],
+        errors: &[(Shares, f64)],
+    ) -> [f64; N] {
         let place @ Place { below, above, share } = self.place(lead);
         let central = self.combined(lead, place);
         probabilities.map(|probability| {

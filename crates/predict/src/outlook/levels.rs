@@ -3,6 +3,7 @@
 use super::Outlook;
 use super::forecast::between;
 use super::rung::Rung;
+use crate::intervals::Shares;
 
 /// The past of a series in steps of one length.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,6 +72,11 @@ impl Levels {
     pub fn outlook(&self, idx: usize) -> &Outlook {
         &self.0[idx].resolution.outlook
     }
+
+    /// Those of all, the finest first. They agree until one takes a sample.
+    pub fn into_outlooks(self) -> impl Iterator<Item = Outlook> {
+        self.0.into_iter().map(|level| level.resolution.outlook)
+    }
 }
 
 /// Lets the last of these take what it has up to a moment, and those before it what they have by then.
@@ -80,8 +86,9 @@ fn advance(levels: &mut [Level], end: u64) {
         let now = level.end();
         advance(finer, now);
         let ratio = level.resolution.ratio;
-        let teller = finer.last().filter(|finer| finer.end() == now).map(|finer| &finer.resolution.outlook);
-        level.resolution.outlook.step_hearing(sample, |lead| teller?.mean_of_step(lead, ratio, &[]));
+        let teller =
+            finer.last().filter(|finer| finer.end() == now).and_then(|finer| finer.resolution.outlook.medians());
+        level.resolution.outlook.step_hearing(sample, |lead| teller.as_ref()?.mean_of_step(lead, ratio, &[]));
     }
 }
 
@@ -114,9 +121,9 @@ impl Level {
 
     /// Hears what a finer level says by now.
     fn hear(&mut self, finer: &Self) {
-        if let Some(since) = self.since(finer) {
+        if let (Some(since), Some(medians)) = (self.since(finer), finer.resolution.outlook.medians()) {
             let ratio = self.resolution.ratio;
-            let heard = |lead| finer.resolution.outlook.mean_of_step(lead, ratio, since);
+            let heard = |lead| medians.mean_of_step(lead, ratio, since);
             self.resolution.outlook.hear(heard, !since.is_empty());
         }
     }
@@ -124,39 +131,48 @@ impl Level {
     /// Moves what is said here until its means are those of a coarser level. The step that is under way there is left to what is known here.
     fn agree_with(&mut self, coarser: &Self) {
         let (outlook, ratio) = (&coarser.resolution.outlook, coarser.resolution.ratio);
-        let Some(since) = coarser.since(self).filter(|_| outlook.is_ready()) else { return };
+        let (Some(since), Some(medians)) = (coarser.since(self), outlook.medians()) else { return };
         let n_under_way = usize::from(!since.is_empty());
         let n_leads = outlook.n_leads_max().min(self.resolution.outlook.n_leads_max() / ratio);
-        let means: Vec<f64> = (1 + n_under_way..=n_leads).map(|lead| outlook.without_bias(lead)).collect();
+        let means: Vec<f64> = (1 + n_under_way..=n_leads).map(|lead| medians.without_bias(lead)).collect();
         self.resolution.outlook.move_to(&means, ratio, n_under_way * ratio - since.len());
     }
 }
 
-impl Outlook {
-    /// What is said of the mean over `ratio` steps, the `lead`-th such mean from here, of the first of which some samples are known. `None` for what is too far, and
-    /// while nothing can be said.
+/// The medians that an outlook states.
+struct Medians<'a> {
+    outlook: &'a Outlook,
+    errors: Vec<(Shares, f64)>,
+}
+
+impl Medians<'_> {
+    fn at(&self, lead: usize) -> f64 {
+        let [median] = self.outlook.at(lead, [0.5], &self.errors);
+        median
+    }
+
+    /// What is said of the mean over `ratio` steps, the `lead`-th such mean from here, of the first of which some samples are known. `None` for what is too far.
     fn mean_of_step(&self, lead: usize, ratio: usize, known: &[f64]) -> Option<f64> {
-        let end = (lead * ratio).checked_sub(known.len())?;
-        if end > self.n_leads_max() || !self.is_ready() {
-            return None;
-        }
+        let end = (lead * ratio).checked_sub(known.len()).filter(|end| *end <= self.outlook.n_leads_max())?;
         let first = ((lead - 1) * ratio + 1).saturating_sub(known.len()).max(1);
         let known = if lead == 1 { known } else { &[] };
         let known = known.iter().copied().filter(|sample| !sample.is_nan());
-        let values: Vec<f64> = known.chain((first..=end).map(|lead| self.central(lead))).collect();
+        let values: Vec<f64> = known.chain((first..=end).map(|lead| self.at(lead))).collect();
         Some(values.iter().sum::<f64>() / values.len() as f64)
     }
 
-    /// The median at a lead.
-    fn central(&self, lead: usize) -> f64 {
-        self.transform.to_value(self.combined(lead, self.place(lead)))
-    }
-
-    /// The same without what a finer level usually lacks.
+    /// That at a lead, without what a finer level usually lacks.
     fn without_bias(&self, lead: usize) -> f64 {
-        let place = self.place(lead);
-        let bias = between(self.rungs[place.below].bias(), self.rungs[place.above].bias(), place.share);
-        self.transform.to_value(self.combined(lead, place) - bias)
+        let Outlook { rungs, transform, .. } = self.outlook;
+        let place = self.outlook.place(lead);
+        let bias = between(rungs[place.below].bias(), rungs[place.above].bias(), place.share);
+        transform.to_value(transform.to_scale(self.at(lead)) - bias)
+    }
+}
+
+impl Outlook {
+    fn medians(&self) -> Option<Medians<'_>> {
+        self.is_ready().then(|| Medians { outlook: self, errors: self.errors() })
     }
 
     /// The longest lead that is watched.
@@ -184,10 +200,8 @@ impl Outlook {
 
     /// Moves forecasts until their means over `ratio` steps each, of which the first begins `n_apart` steps from here, are the given ones.
     fn move_to(&mut self, means: &[f64], ratio: usize, n_apart: usize) {
-        if !self.is_ready() {
-            return;
-        }
-        let said: Vec<f64> = (1..=self.n_leads_max()).map(|lead| self.central(lead)).collect();
+        let Some(medians) = self.medians() else { return };
+        let said: Vec<f64> = (1..=self.n_leads_max()).map(|lead| medians.at(lead)).collect();
         let Some(apart) = said.get(n_apart..) else { return };
         let gap = |(mean, said): (&f64, &[f64])| mean - said.iter().sum::<f64>() / ratio as f64;
         let gaps: Vec<f64> = means.iter().zip(apart.chunks_exact(ratio)).map(gap).collect();

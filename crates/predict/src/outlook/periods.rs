@@ -75,6 +75,14 @@ impl Periods {
         self.0.into_iter().filter(|period| *period > 0.0)
     }
 
+    /// The same where a step takes `n` of these, without those that are shorter than four such steps.
+    #[must_use]
+    pub fn in_steps_of(self, n: usize) -> Self {
+        let steps = self.steps().map(|steps| steps / n as f64);
+        let told: Vec<f64> = steps.filter(|steps| Self::RANGE.contains(steps)).collect();
+        Self::new(&told).unwrap_or(Self::NONE)
+    }
+
     /// The shortest one, or what takes its place where there is none, in steps: memory is counted in it.
     pub(super) fn memory(self) -> f64 {
         const APERIODIC: f64 = 512.0;

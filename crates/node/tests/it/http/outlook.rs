@@ -48,6 +48,22 @@ fn tomorrow_looks_like_the_days_before() {
 }
 
 #[test]
+fn half_hours_and_hours_say_the_same_of_tomorrow() {
+    let (host, _) = Host::start().with_days(10 * DAY);
+    let ask = |query: &str| -> Outlook { host.get(&format!("/api/v1/series/shop.requests/outlook?{query}")).json() };
+    let (fine, coarse) = (ask("horizon=24h"), ask("horizon=14d"));
+    assert_eq!((fine.step_seconds, coarse.step_seconds, coarse.median.len()), (1800.0, 3600.0, 336));
+    // Half hours that are over by the end of the last whole hour are known, and one more may be under way.
+    let n_early = fine.origin.saturating_since(coarse.origin).as_secs() / 1800;
+    let n_known = usize::try_from(n_early).unwrap() - 1;
+    let hours = fine.median[usize::from(n_known > 0)..].chunks_exact(2).zip(&coarse.median[usize::from(n_known > 0)..]);
+    for (idx, (halves, hour)) in hours.enumerate() {
+        let mean = (halves[0] + halves[1]) / 2.0;
+        assert!((mean - hour).abs() < 0.2, "hour {idx}: {halves:?} and {hour}");
+    }
+}
+
+#[test]
 fn seasons_that_were_found_are_told_and_can_be_switched_off() {
     // As many samples as are needed to tell others from the day.
     let (host, _) = Host::start().with_days(20 * DAY);
