@@ -116,7 +116,7 @@ impl Level {
         let n = finer.end().checked_sub(self.end())? / finer.n_finest;
         let first = finer.n.checked_sub(usize::try_from(n).ok()?)?;
         let since = &finer.resolution.samples[first..finer.n];
-        (since.len() < self.resolution.ratio).then_some(since)
+        (since.len() <= self.resolution.ratio).then_some(since)
     }
 
     /// Hears what a finer level says by now.

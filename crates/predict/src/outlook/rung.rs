@@ -46,7 +46,7 @@ const MEMORY_LEADS: f64 = 3.0;
 const OVERLAP: f64 = 1.5;
 
 /// A mean error is more than chance beyond the square root of so many squared standard errors.
-const BY_CHANCE: f64 = 4.0;
+const BY_CHANCE: f64 = 1.0;
 
 /// Beyond so many mean absolute errors one counts no more for how errors go together.
 const CORRELATED_MAX: f64 = 3.0;
@@ -274,17 +274,17 @@ impl Rung {
         if bias * bias > by_chance { bias * (1.0 - by_chance / (bias * bias)) } else { 0.0 }
     }
 
-    /// The weight of somebody else's word: the one that has the least squared error (Bates and Granger 1969), and as long as little is known, a half. 0 before
-    /// anything was heard.
+    /// The weight of somebody else's word: the one that has the least squared error (Bates and Granger 1969), and as long as little is known, nearly 1: who sees
+    /// finer steps has more samples to learn from. 0 before anything was heard.
     pub(super) fn weight_of_heard(&self) -> f64 {
         if self.others.n <= 0.0 {
             return 0.0;
         }
         let [of_own, of_heard, product, _] = self.others.means;
         let apart = of_own + of_heard - 2.0 * product;
-        let seen = if apart > 0.0 { ((of_own - product) / apart).clamp(0.0, 1.0) } else { 0.5 };
+        let seen = if apart > 0.0 { ((of_own - product) / apart).clamp(0.0, 1.0) } else { 1.0 };
         let n_independent = self.others.n / self.n_under_way();
-        (RIDGE * 0.5 + n_independent * seen) / (RIDGE + n_independent)
+        (RIDGE + n_independent * seen) / (RIDGE + n_independent)
     }
 
     /// Says how wrong the forecast of the next shorter watched lead was that was made at `origin`, in mean absolute errors.
