@@ -12,12 +12,20 @@ use super::Host;
 const STEP: Duration = Duration::from_secs(1800);
 pub(super) const DAY: usize = 48;
 
+fn shape(i: usize) -> f64 {
+    100.0 + 50.0 * (std::f64::consts::TAU * i as f64 / DAY as f64).sin()
+}
+
 impl Host {
     /// Makes a series of `n` samples at half an hour that end in the half hour under way, and says what each step has.
     pub(super) fn with_days(self, n: usize) -> (Self, impl Fn(usize) -> f64) {
+        (self.with_steps(n, shape), shape)
+    }
+
+    /// The same of any shape.
+    fn with_steps(self, n: usize, shape: impl Fn(usize) -> f64) -> Self {
         let series = json!({"id": "shop.requests", "unit": "requests/s", "step": "1800s", "model": "LAST"});
         assert_eq!(self.post("/api/v1/series", &series.to_string()).status, 201);
-        let shape = |i: usize| 100.0 + 50.0 * (std::f64::consts::TAU * i as f64 / DAY as f64).sin();
         let now = clock::now().floor_to(STEP);
         let sample = |i: usize| {
             let ago = STEP * u32::try_from(n - 1 - i).unwrap();
@@ -27,7 +35,7 @@ impl Host {
         let samples: Vec<_> = (0..n).map(sample).collect();
         let pushed = self.post("/api/v1/series/shop.requests/samples", &json!({ "samples": samples }).to_string());
         assert_eq!(pushed.status, 200, "{pushed:?}");
-        (self, shape)
+        self
     }
 }
 
@@ -49,7 +57,9 @@ fn tomorrow_looks_like_the_days_before() {
 
 #[test]
 fn half_hours_and_hours_say_the_same_of_tomorrow() {
-    let (host, _) = Host::start().with_days(10 * DAY);
+    // Hours have hardly seen what half hours have: since a moment ago it is more.
+    let n = 10 * DAY;
+    let host = Host::start().with_steps(n, |i| shape(i) + if i + 3 < n { 0.0 } else { 80.0 });
     let ask = |query: &str| -> Outlook { host.get(&format!("/api/v1/series/shop.requests/outlook?{query}")).json() };
     let (fine, coarse) = (ask("horizon=24h"), ask("horizon=14d"));
     assert_eq!((fine.step_seconds, coarse.step_seconds, coarse.median.len()), (1800.0, 3600.0, 336));
@@ -59,7 +69,7 @@ fn half_hours_and_hours_say_the_same_of_tomorrow() {
     let hours = fine.median[2 - n_known..].chunks_exact(2).zip(&coarse.median[1..]);
     for (idx, (halves, hour)) in hours.enumerate() {
         let mean = (halves[0] + halves[1]) / 2.0;
-        assert!((mean - hour).abs() < 0.2, "hour {idx}: {halves:?} and {hour}");
+        assert!((mean - hour).abs() < 0.85, "hour {idx}: {halves:?} and {hour}");
     }
 }
 
