@@ -2,6 +2,7 @@
 
 mod excursions;
 mod kept;
+mod lookout;
 mod page_rules;
 mod rules_file;
 mod running;
@@ -25,9 +26,10 @@ use crate::hub::{Asked, Hub};
 use crate::schedule::times;
 use excursions::Excursions;
 use kept::{File, Kept, Stood};
+use lookout::{Limits, Lookout};
 pub(crate) use page_rules::PageRules;
 pub use rules_file::{RulesFile, RulesFileError};
-use watched::{Lookout, Watched};
+use watched::Watched;
 
 /// Paths are drawn from this, so that the same samples have the same answer.
 const SEED: u64 = 1;
@@ -122,7 +124,7 @@ impl Warden {
         let mut warden = Self {
             rules,
             watched: Vec::new(),
-            lookout: Lookout::default(),
+            lookout: Lookout::new(Limits::default()),
             excursions: excursions.then(Excursions::default),
             posts: posts.collect::<Result<_, _>>()?,
             changes: Vec::new(),
@@ -140,6 +142,13 @@ impl Warden {
         Ok(warden)
     }
 
+    /// With room for fewer outlooks.
+    #[cfg(test)]
+    pub(crate) fn limited_to(mut self, n_running: usize, n_steps: usize) -> Self {
+        self.lookout = Lookout::new(Limits { n_running, n_steps });
+        self
+    }
+
     /// Watches the rules that there are, each as it stood. Warnings of rules that are gone are over.
     fn watch(&mut self, rules: Vec<Rule>, mut stood: BTreeMap<String, Stood>) {
         let watched = |rule: Rule| {
@@ -150,7 +159,7 @@ impl Warden {
         let now = self.hub.now();
         self.changes.extend(stood.into_values().filter_map(|gone| Some(gone.told?.over(now))));
         let wanted: HashSet<_> = self.watched.iter().map(Watched::key).collect();
-        self.lookout.retain(|key, _| wanted.contains(key));
+        self.lookout.keep(&wanted);
     }
 
     /// Looks once, and tells.
@@ -159,8 +168,8 @@ impl Warden {
         let now = self.hub.now();
         let silences = self.hub.silences(now);
         let mut standing = Vec::new();
+        self.ask(now);
         for watched in &mut self.watched {
-            watched.ask(&self.hub, &mut self.lookout, now);
             let is_silent = silences.contains_key(&watched.rule.name);
             let stands = watched.standing(is_silent, now, &self.host, &self.page);
             let mut change = watched.change(stands.as_ref(), self.repeat, now);
@@ -180,6 +189,14 @@ impl Warden {
         self.posts.iter().for_each(|post| post.put(&changes, &standing));
         self.show(Some(now), problem);
         self.write();
+    }
+
+    /// Asks how probable each rule is. Those that were asked longest ago come first, so that all have their turn.
+    fn ask(&mut self, now: Timestamp) {
+        let mut watched: Vec<&mut Watched> = self.watched.iter_mut().collect();
+        watched.sort_by_key(|watched| watched.asked());
+        watched.into_iter().for_each(|watched| watched.ask(&self.hub, &mut self.lookout, now));
+        self.lookout.end_look();
     }
 
     /// Takes over the rules that have changed, and says what is wrong with their file.

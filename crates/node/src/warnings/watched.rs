@@ -1,23 +1,20 @@
 //! A rule, and how it stands.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use alert::Alert;
 use units::{Timestamp, span};
-use warn::{Alarm, Chance, Expression, Question, Rule, futures};
+use warn::{Alarm, Chance, Question, Rule, futures};
 
 use super::kept::Stood;
+use super::lookout::{Key, Lookout};
 use super::running::Running;
 use super::{SEED, passage};
 use crate::api;
-use crate::hub::{Hub, QueryError};
+use crate::hub::Hub;
 
 /// A series whose last known step is longer ago than this and three steps is said to be silent.
 const SILENCE_MIN: Duration = Duration::from_secs(300);
-
-/// The outlooks of rules, by series and horizon: several rules may ask the same one.
-pub(super) type Lookout = HashMap<(String, Duration), Running>;
 
 /// A rule that is watched.
 #[derive(Debug)]
@@ -28,6 +25,8 @@ pub(super) struct Watched {
     /// What others were told when it was raised, until they are told that it is over.
     told: Option<Alert>,
     said: Option<Said>,
+    /// When it was asked last.
+    asked: Option<Timestamp>,
     problem: Option<String>,
 }
 
@@ -51,12 +50,17 @@ impl Watched {
             told: stood.and_then(|stood| stood.told.clone()),
             rule,
             said: None,
+            asked: None,
             problem: None,
         }
     }
 
-    pub(super) fn key(&self) -> (String, Duration) {
+    pub(super) fn key(&self) -> Key {
         (self.rule.when.of.to_string(), self.rule.within)
+    }
+
+    pub(super) fn asked(&self) -> Option<Timestamp> {
+        self.asked
     }
 
     /// What outlives a restart; `None` where it does not stand.
@@ -64,10 +68,15 @@ impl Watched {
         Some(Stood { since: self.since?, told: self.told.clone() })
     }
 
-    /// Asks how probable it is, if a step has ended since. A rule that cannot be asked stays as it was.
+    /// Asks how probable it is, if a step has ended since. A rule that cannot be asked, or whose turn it is not, stays as it was.
     pub(super) fn ask(&mut self, hub: &Hub, lookout: &mut Lookout, now: Timestamp) {
-        let answer = look(hub, lookout, self.key(), &self.rule.when.of).map_err(|error| error.to_string());
-        match answer.and_then(|running| self.answer(running)) {
+        let answer = match lookout.look(hub, self.key(), &self.rule.when.of) {
+            Ok(None) => return,
+            Ok(Some(running)) => self.answer(running),
+            Err(error) => Err(error.to_string()),
+        };
+        self.asked = Some(now);
+        match answer {
             Err(problem) => self.problem = Some(problem),
             Ok(said) => {
                 self.problem = None;
@@ -104,7 +113,7 @@ impl Watched {
         };
         let rule = &self.rule;
         let mut summary = rule.says(said.chance.probability);
-        if now.saturating_since(said.origin) > SILENCE_MIN + said.step.saturating_mul(3) {
+        if self.asked.unwrap_or(now).saturating_since(said.origin) > SILENCE_MIN + said.step.saturating_mul(3) {
             summary.push_str(&format!("; no sample since {}", said.origin + said.step));
         }
         Some(Alert {
@@ -176,20 +185,4 @@ fn picture_url(page: &str, rule: &Rule) -> String {
         query.append_pair("for", &span::format(lasting));
     }
     format!("{page}api/v1/probability.png?{}", query.finish())
-}
-
-/// The outlook of an expression up to this moment. What fails begins anew when it is asked for again.
-fn look<'a>(
-    hub: &Hub,
-    lookout: &'a mut Lookout,
-    key: (String, Duration),
-    of: &Expression,
-) -> Result<&'a Running, QueryError> {
-    let mut running = lookout.remove(&key);
-    let goes_on = running.as_mut().map_or(Ok(false), |running| running.go_on(hub))?;
-    let running = match running.filter(|_| goes_on) {
-        Some(running) => running,
-        None => Running::after(&hub.pasts(of, key.1)?),
-    };
-    Ok(lookout.entry(key).insert_entry(running).into_mut())
 }

@@ -56,6 +56,36 @@ fn rule(name: &str, when: &str) -> String {
 }
 
 #[test]
+fn rules_for_which_there_is_no_room_are_asked_in_turns() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = filling(folder.path(), 60);
+    let within = |name: &str, within: &str| rule(name, "mine > 90").replace("2h", within);
+    let rules = [within("first", "1h"), within("second", "2h"), within("third", "3h"), within("fourth", "2h")].concat();
+    // Steps for a single one at each look.
+    let mut warden = warden(&world, folder.path(), &rules).limited_to(1, 1);
+    let origins = |world: &World| world.hub.warnings().rules.into_iter().map(|rule| rule.origin).collect::<Vec<_>>();
+    let mut look = |world: &World| {
+        warden.look();
+        origins(world).iter().map(Option::is_some).collect::<Vec<_>>()
+    };
+    assert_eq!(look(&world), [true, false, false, false]);
+    assert_eq!(look(&world), [true, true, false, true], "both have the same outlook");
+    assert_eq!(look(&world), [true; 4]);
+
+    let before = origins(&world)[0];
+    world.clock.pass(STEP);
+    let end = world.hub.now().floor_to(STEP);
+    world.hub.push("mine", &[PushedSample { time: Some(end), value: Some(60.0) }]).unwrap();
+    look(&world);
+    let is_new: Vec<bool> = origins(&world).iter().map(|origin| *origin > before).collect();
+    assert_eq!(
+        is_new,
+        [true, true, false, true],
+        "one goes on, and the others come in the order in which they were asked"
+    );
+}
+
+#[test]
 fn a_rule_warns_before_it_comes_true_and_stands_over_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let mut world = filling(folder.path(), 60);
