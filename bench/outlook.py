@@ -3,8 +3,7 @@
 Errors are absolute, over all leads within a horizon, and scaled by the mean absolute difference of samples a day apart in the past of
 their window (MASE). "with hours" is the outlook of the same steps that agrees with one of hours, as a node's does. CRPS is the weighted quantile loss at 0.1 to 0.9, as GIFT-Eval has it. Forecasts are medians. Everything is the
 median over windows. Outlooks and AUTO know the bounds of CPUs, requests, network and demand, as a node does. The interval score
-(Winkler) of 80 % is its width and ten times what came outside of it, scaled as errors are: it rewards narrow intervals that hold. Peers are fitted to the last 14 days of each window's past. The statements are "some value within 6 h is
-above the 95th percentile of the past"; they are answered at moments that lie as far apart. The trees are LightGBM's by mlforecast, set up as in
+(Winkler) of 80 % is its width and ten times what came outside of it, scaled as errors are: it rewards narrow intervals that hold. Peers are fitted to the last 14 days of each window's past. The trees are LightGBM's by mlforecast, set up as in
 its introduction: differences of a day, lags, rolling means and the time of day; intervals by its conformal method.
 """
 
@@ -29,8 +28,6 @@ COVERED = [0.025, 0.1, 0.9, 0.975]
 N_WINDOWS = 13
 SEED = 1
 AMOUNT = (0, None)
-# Windows of a straight line, in hours: what `predict_linear` is given in common alerts.
-LINE_HOURS = [0.5, 1, 6]
 
 
 class Model(Protocol):
@@ -64,7 +61,7 @@ def main() -> None:
     arguments.add_argument("--windows", type=int, default=N_WINDOWS, help="of each series")
     n_windows = arguments.parse_args().windows
     warnings.simplefilter("ignore")
-    errors, crps, ratios, shares, held, said = [], [], [], [], [], []
+    errors, crps, ratios, shares, held = [], [], [], [], []
     for series in all_series():
         scores, covered = scores_of(series, n_windows)
         errors.append([series.name, *(" ".join(f"{error:.2f}" for error in of.mase) for of in scores.values())])
@@ -72,7 +69,6 @@ def main() -> None:
         ratios.append([[*of.mase, of.loss, of.interval] for of in scores.values()])
         shares.append([of.held for of in scores.values()])
         held.append(covered)
-        said.append([series.name, *statements(series)])
         print(f"{series.name}: {errors[-1][1:]}", flush=True)
     names = list(scores)
     head = ["series", *names]
@@ -92,10 +88,8 @@ def main() -> None:
         ["80 %", "95 %"],
         [[f"{share:.1%}" for share in coverage]],
     )
-    head = ["series", "statements", "true", "outlook", "base rate", *(f"line of {hours:g} h" for hours in LINE_HOURS)]
-    print_table("Brier score of 'above the 95th percentile within 6 h'", head, said)
     print_machine(machine() | versions())
-    save("outlook", {"names": names, "errors": table.tolist(), "coverage": coverage.tolist(), "statements": said})
+    save("outlook", {"names": names, "errors": table.tolist(), "coverage": coverage.tolist()})
 
 
 def all_series() -> Iterator[Series]:
@@ -106,18 +100,23 @@ def all_series() -> Iterator[Series]:
         samples = np.full(slots[-1] + 1, np.nan)
         samples[slots] = np.loadtxt(file, delimiter=",", skiprows=1, usecols=1)
         yield Series(file.stem, samples, 288, (0, 100) if "cpu" in file.stem else AMOUNT)
+    yield from demand()
+    yield from made_series(np.random.default_rng(SEED))
+
+
+def demand() -> Iterator[Series]:
+    """Twelve weeks of half-hourly demand for electricity, where R has it."""
     if shutil.which("Rscript"):
         read = subprocess.run(
             ["Rscript", "-e", "cat(forecast::taylor, sep='\\n')"], capture_output=True, text=True, check=False
         )
         if read.returncode == 0:
             yield Series("taylor (R, forecast)", np.array(read.stdout.split(), float), 48, AMOUNT)
-    yield from made_series(np.random.default_rng(SEED))
 
 
-def made_series(chance: np.random.Generator) -> Iterator[Series]:
-    """Four weeks at five minutes: two seasons, shifts, gaps, a timer, and two without a season."""
-    day, t = 288, np.arange(288 * 28)
+def made_series(chance: np.random.Generator, n_weeks: int = 4) -> Iterator[Series]:
+    """Weeks at five minutes: two seasons, shifts, gaps, a timer, and two without a season."""
+    day, t = 288, np.arange(288 * 7 * n_weeks)
     shape = np.sin(2 * np.pi * t / day - 1.9) + 0.5 * np.sin(4 * np.pi * t / day)
     week = 1 - 0.5 * (t // day % 7 >= 5)
 
@@ -139,24 +138,28 @@ def made_series(chance: np.random.Generator) -> Iterator[Series]:
     yield Series("made: AR(1)", 50 + noise(0.99, 1), day)
 
 
-def scores_of(series: Series, n_windows: int) -> tuple[dict[str, Score], Samples]:
-    """Return each forecaster's scores, and our coverage of 80 and 95 %."""
+def scores_of(
+    series: Series, n_windows: int, within: list[int] | None = None, n_days_known: int = 14
+) -> tuple[dict[str, Score], Samples]:
+    """Return each forecaster's scores within these leads, by default an hour, six and a day, and our coverage of 80 and 95 %."""
     _, samples, day, bounds = series
-    within = [day // 24, day // 4, day]
-    origins = np.linspace(len(samples) * 0.6, len(samples) - day - 1, n_windows).astype(int)
-    outlook = foretop.Outlook([day, 7 * day], day, bounds=bounds)
+    within = within or [day // 24, day // 4, day]
+    n_leads = within[-1]
+    origins = np.linspace(len(samples) * 0.6, len(samples) - n_leads - 1, n_windows).astype(int)
+    outlook = foretop.Outlook([day, 7 * day], n_leads, bounds=bounds)
     outlook.step(samples[: origins[0]])
+    lengths = sorted({1, day // 24})
     results: dict[str, list[Score]] = {}
     coverage = []
     for at, origin in enumerate(origins):
-        past, came = samples[:origin], samples[origin : origin + day]
+        past, came = samples[:origin], samples[origin : origin + n_leads]
         scale = np.nanmean(np.abs(past[day:] - past[:-day]))
         known = ~np.isnan(came)
-        ends = outlook.quantiles(day, COVERED)[:, known]
+        ends = outlook.quantiles(n_leads, COVERED)[:, known]
         coverage.append([np.mean((ends[i] <= came[known]) & (came[known] <= ends[-1 - i])) for i in (1, 0)])
-        whole = filled(past)[-14 * day :]
-        agreeing = foretop.Outlook.agreeing(past, [1, day // 24], [day, 7 * day], day, bounds=bounds)[0]
-        for name, forecast in forecasters(outlook, agreeing, whole, series).items():
+        whole = filled(past)[-n_days_known * day :]
+        agreeing = foretop.Outlook.agreeing(past, lengths, [day, 7 * day], n_leads, bounds=bounds)[0]
+        for name, forecast in forecasters(outlook, agreeing, whole, series, n_leads).items():
             quantiles = forecast()
             away = np.abs(came - quantiles[4])
             losses = [2 * np.nansum(pinball(came, row, level)) for row, level in zip(quantiles, LEVELS, strict=True)]
@@ -184,40 +187,40 @@ def scores_of(series: Series, n_windows: int) -> tuple[dict[str, Score], Samples
 
 
 def forecasters(
-    outlook: foretop.Outlook, agreeing: foretop.Outlook, past: Samples, series: Series
+    outlook: foretop.Outlook, agreeing: foretop.Outlook, past: Samples, series: Series, n_leads: int
 ) -> dict[str, Callable[[], Samples]]:
-    """Each gives its quantiles at `LEVELS`, a row each, for a day."""
+    """Each gives its quantiles at `LEVELS`, a row each, for so many leads."""
     day = series.day
     seasons = [day, 7 * day] if len(past) >= 14 * day else [day]
 
     def auto() -> Samples:
-        forecast = foretop.fit(past[-1200:], "AUTO", bounds=series.bounds).forecast(day)
+        forecast = foretop.fit(past[-1200:], "AUTO", bounds=series.bounds).forecast(n_leads)
         lower, upper = zip(*(forecast.interval(level) for level in (0.8, 0.6, 0.4, 0.2)), strict=True)
         return np.array([*lower, forecast.mean, *upper[::-1]])
 
     def last() -> Samples:
-        return np.full((len(LEVELS), day), past[-1])
+        return np.full((len(LEVELS), n_leads), past[-1])
 
     return {
-        "outlook": lambda: outlook.quantiles(day, LEVELS.tolist()),
-        "with hours": lambda: agreeing.quantiles(day, LEVELS.tolist()),
+        "outlook": lambda: outlook.quantiles(n_leads, LEVELS.tolist()),
+        "with hours": lambda: agreeing.quantiles(n_leads, LEVELS.tolist()),
         "AUTO": auto,
         "LAST": last,
-        "SeasonalNaive": peer(SeasonalNaive(day), past, day),
-        "MSTL": peer(MSTL(seasons), past, day),
-        "AutoTheta": peer(AutoTheta(season_length=day), past, day),
+        "SeasonalNaive": peer(SeasonalNaive(day), past, n_leads),
+        "MSTL": peer(MSTL(seasons), past, n_leads),
+        "AutoTheta": peer(AutoTheta(season_length=day), past, n_leads),
         # Longer seasons than 24 are more than its states can hold.
-        "AutoETS": peer(AutoETS(season_length=1), past, day),
-        "AutoARIMA": peer(AutoARIMA(season_length=1), past, day),
-        "LightGBM": lambda: boosted(past, seasons),
+        "AutoETS": peer(AutoETS(season_length=1), past, n_leads),
+        "AutoARIMA": peer(AutoARIMA(season_length=1), past, n_leads),
+        "LightGBM": lambda: boosted(past, seasons, n_leads),
     }
 
 
-def peer(model: Model, past: Samples, day: int) -> Callable[[], Samples]:
+def peer(model: Model, past: Samples, n_leads: int) -> Callable[[], Samples]:
     """Return the quantiles of a model of statsforecast."""
 
     def forecast() -> Samples:
-        said = model.forecast(y=past, h=day, level=[20, 40, 60, 80])
+        said = model.forecast(y=past, h=n_leads, level=[20, 40, 60, 80])
         lower = [said[f"lo-{level}"] for level in (80, 60, 40, 20)]
         upper = [said[f"hi-{level}"] for level in (20, 40, 60, 80)]
         return np.array([*lower, said["mean"], *upper])
@@ -225,8 +228,8 @@ def peer(model: Model, past: Samples, day: int) -> Callable[[], Samples]:
     return forecast
 
 
-def boosted(past: Samples, seasons: list[int]) -> Samples:
-    """Return the quantiles of boosted trees, one step after another for a day."""
+def boosted(past: Samples, seasons: list[int], n_leads: int) -> Samples:
+    """Return the quantiles of boosted trees, one step after another."""
     # Who takes only the series from here does without these.
     import pandas as pd
     from lightgbm import LGBMRegressor
@@ -252,8 +255,8 @@ def boosted(past: Samples, seasons: list[int]) -> Samples:
         target_transforms=[Differences([day])],
     )
     frame = pd.DataFrame({"unique_id": 0, "ds": np.arange(len(past)), "y": past})
-    said = model.fit(frame, prediction_intervals=PredictionIntervals(n_windows=2, h=day)).predict(
-        day, level=[20, 40, 60, 80]
+    said = model.fit(frame, prediction_intervals=PredictionIntervals(n_windows=2, h=n_leads)).predict(
+        n_leads, level=[20, 40, 60, 80]
     )
     lower = [said[f"trees-lo-{level}"] for level in (80, 60, 40, 20)]
     upper = [said[f"trees-hi-{level}"] for level in (20, 40, 60, 80)]
@@ -269,50 +272,6 @@ def filled(samples: Samples) -> Samples:
     """Return the samples with straight lines over gaps."""
     at, known = np.arange(len(samples)), ~np.isnan(samples)
     return np.interp(at, at[known], samples[known])
-
-
-def statements(series: Series) -> list[str]:
-    """Return how many there were, how many came true, and Brier scores."""
-    _, samples, day, bounds = series
-    lead, first = day // 4, len(samples) // 3
-    outlook = foretop.Outlook([day, 7 * day], lead, bounds=bounds)
-    outlook.step(samples[:first])
-    came: list[bool] = []
-    ours, base = [], []
-    margins: dict[float, list[float]] = {hours: [] for hours in LINE_HOURS}
-    for origin in range(first, len(samples) - lead, lead):
-        past, ahead = samples[:origin], samples[origin : origin + lead]
-        if not np.isnan(ahead).all():
-            line = np.nanquantile(past, 0.95)
-            ours.append(np.mean(outlook.paths(1000, lead).max(axis=1) > line))
-            # Laplace's rule, so that nothing is certain that has never been seen otherwise.
-            base.append((sum(came) + 1) / (len(came) + 2))
-            for hours in LINE_HOURS:
-                margins[hours].append(margin(filled(past), line, int(hours * day / 24), lead))
-            came.append(bool(np.nanmax(ahead) > line))
-        outlook.step(samples[origin : origin + lead])
-    truth = np.array(came, float)
-    lines = [learned(np.array(margins[hours]), truth) for hours in LINE_HOURS]
-    # The first ones are for everybody to learn from.
-    scores = [np.mean((np.array(said) - truth)[10:] ** 2) for said in [ours, base, *lines]]
-    return [str(len(truth) - 10), str(int(truth[10:].sum())), *(f"{score:.3f}" for score in scores)]
-
-
-def margin(past: Samples, line: float, n_window: int, lead: int) -> float:
-    """Return how far a straight line through the last samples gets beyond `line`, as `predict_linear` has it."""
-    window = past[-max(n_window, 2) :]
-    slope, start = np.polyfit(np.arange(len(window)), window, 1)
-    ends = start + slope * np.array([len(window), len(window) + lead - 1])
-    return float(ends.max() - line)
-
-
-def learned(margins: Samples, truth: Samples) -> Samples:
-    """Turn margins into probabilities: the share that came true among the past statements with the nearest margins."""
-    said = np.full(len(truth), 0.5)
-    for at in range(1, len(truth)):
-        nearest = np.argsort(np.abs(margins[:at] - margins[at]))[: max(5, at // 5)]
-        said[at] = (truth[nearest].sum() + 1) / (len(nearest) + 2)
-    return said
 
 
 if __name__ == "__main__":

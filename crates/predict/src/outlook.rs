@@ -27,6 +27,7 @@
 mod calendar;
 mod drawing;
 mod forecast;
+mod grid;
 mod joint;
 mod level;
 mod levels;
@@ -43,6 +44,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use units::Timestamp;
 
+use grid::Grid;
 use level::Level;
 use rung::{N_CANDIDATES, OF_LAST, Rung, Said};
 use scale::{Spread, Transform};
@@ -107,6 +109,7 @@ pub struct Outlook {
     /// Everything else is on the scale that this leads to.
     transform: Transform,
     spread: Spread,
+    grid: Grid,
     /// What forecasts from here are moved by, from lead 1 on, so that they agree with those of longer steps.
     #[serde(skip)]
     moved: Vec<f64>,
@@ -140,6 +143,7 @@ impl Outlook {
             range: UNBOUNDED,
             transform: Transform::linear(UNBOUNDED),
             spread: Spread::new(),
+            grid: Grid::new(),
             moved: Vec::new(),
         }
     }
@@ -185,6 +189,7 @@ impl Outlook {
     fn step_hearing(&mut self, sample: f64, heard: impl Fn(usize) -> Option<f64>) {
         self.moved.clear();
         let sample = if sample.is_finite() { sample } else { f64::NAN };
+        self.grid.learn(sample);
         if let Some(better) = self.spread.learn(sample, self.transform) {
             self.rescale(better);
         }
@@ -205,6 +210,7 @@ impl Outlook {
             fresh.note(&|_| None);
         }
         fresh.spread = self.spread.clone();
+        fresh.grid = self.grid.clone();
         *self = fresh;
     }
 
@@ -282,6 +288,7 @@ impl Outlook {
             && (self.period, self.range) == (fresh.period, fresh.range)
             && self.transform.is_of(self.range)
             && self.spread.is_sound()
+            && self.grid.is_sound()
     }
 
     fn score(&mut self, sample: f64) {

@@ -70,7 +70,10 @@ impl Foresight {
             Comparison::Above | Comparison::AtLeast => 1.0 - share,
             Comparison::Below | Comparison::AtMost => share,
         };
-        outlook.quantiles(question.n_leads, end).iter().any(|value| question.comparison.holds(*value, question.line))
+        outlook
+            .quantiles(question.n_leads, end)
+            .iter()
+            .any(|value| question.comparison.holds(outlook.nearest(*value), question.line))
     }
 
     /// The seasons of its signals that were found, the one that explains most first.

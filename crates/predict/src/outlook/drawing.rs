@@ -49,11 +49,11 @@ impl<'a> Drawing<'a> {
         let Persistence { passing: share, .. } = self.persistence();
         let (of_lasting, of_passing) = ((1.0 - share).sqrt(), share.sqrt());
         let (near, far) = (&self.errors[place.below], &self.errors[place.above]);
-        let transform = self.outlook.transform;
+        let Outlook { transform, .. } = self.outlook;
         let normals = self.lasting.iter().zip(&self.passing).map(|(one, other)| of_lasting * one + of_passing * other);
         self.paths.push(normals.map(|normal| {
             let error = between(near.at(normal), far.at(normal), place.share);
-            transform.to_value(said + error)
+            self.outlook.nearest(transform.to_value(said + error))
         }));
     }
 

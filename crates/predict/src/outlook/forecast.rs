@@ -71,7 +71,15 @@ impl Outlook {
         (1..=n_leads).map(move |lead| self.at(lead, probabilities, &errors))
     }
 
-    /// Futures drawn by chance, each from lead 1 to `n_leads`; none while there is no forecast. The same seed draws the same ones.
+    /// The nearest value that a sample can have, where all were multiples of one number, as counts are.
+    #[must_use]
+    pub fn nearest(&self, value: f64) -> f64 {
+        let (low, high) = self.range;
+        self.grid.nearest(value).clamp(low, high)
+    }
+
+    /// Futures drawn by chance, each from lead 1 to `n_leads`; none while there is no forecast. The same seed draws the same ones. Where all samples were multiples of
+    /// one number, so are theirs.
     #[must_use]
     pub fn paths(&self, n_paths: usize, n_leads: usize, seed: u64) -> Paths {
         if !self.is_ready() {

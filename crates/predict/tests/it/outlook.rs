@@ -268,6 +268,22 @@ fn intervals_hold_as_many_samples_as_they_say() {
 }
 
 #[test]
+fn paths_of_counts_are_whole_numbers_as_often_as_samples_were() {
+    let mut noise = Noise(5);
+    // One in ten or so has one.
+    let samples: Vec<f64> = (0..3000).map(|_| f64::from(noise.next() > 1.3)).collect();
+    let mut outlook = daily(4).within(0.0, f64::INFINITY);
+    samples.iter().for_each(|sample| outlook.step(*sample));
+    let paths = outlook.paths(2000, 4, 1);
+    let share = samples.iter().sum::<f64>() / samples.len() as f64;
+    for lead in 1..=4 {
+        let of_some = paths.at(lead).iter().filter(|value| **value > 0.0).count() as f64 / 2000.0;
+        assert!((of_some - share).abs() < 0.03, "{of_some} at lead {lead}, and {share} of the samples");
+        assert!(paths.at(lead).iter().all(|value| value.fract() == 0.0));
+    }
+}
+
+#[test]
 fn paths_reach_what_a_random_walk_reaches() {
     let (mut outlook, mut noise) = (Outlook::new(Periods::NONE, 64), Noise(4));
     let mut at = 0.0;
