@@ -19,8 +19,8 @@ from typing import NamedTuple
 import foretop
 import numpy as np
 import numpy.typing as npt
-from outlook import margin
 from report import machine, print_machine, print_table, save
+from statements import margin
 
 Samples = npt.NDArray[np.float64]
 

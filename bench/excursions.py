@@ -18,8 +18,9 @@ from typing import NamedTuple
 import foretop
 import numpy as np
 import numpy.typing as npt
-from outlook import Series, all_series, filled, margin
+from outlook import Series, all_series, filled
 from report import machine, print_machine, print_table, save
+from statements import margin
 
 Samples = npt.NDArray[np.float64]
 # Whether values are beyond a line, the line, and how often windows of the past were.
