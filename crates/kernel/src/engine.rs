@@ -123,12 +123,12 @@ impl Engine {
         self
     }
 
-    /// The same, with points that a user named as one more subsystem of each node. It is not wanted until a change says so.
+    /// The same, with points that a user named as one more subsystem of each node, wanted as the others are.
     #[must_use]
     pub fn with_points(mut self, user: &'static Subsystem) -> Self {
         for node in self.nodes.keys() {
             let states = vec![PointState::Summary; user.points.len()];
-            self.wanted.insert(Key { node: *node, name: user.name }, Wanted { subsystem: user, is_on: false, states });
+            self.wanted.insert(Key { node: *node, name: user.name }, Wanted { subsystem: user, is_on: true, states });
         }
         self
     }

@@ -69,7 +69,7 @@ impl Cost {
                 };
                 let seen_ns = seen.pass_ns.get(number).copied().unwrap_or(0.0);
                 programs.row([
-                    format!("{}.{}", subsystem.name, program.name),
+                    format!("{}.{}", subsystem.name, program.label()),
                     at,
                     span_ns(*price),
                     ran.programs.get(number).map_or(0, |(n, _)| *n).to_string(),
