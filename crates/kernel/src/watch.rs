@@ -33,6 +33,8 @@ enum Window {
 pub const WINDOW: Duration = Duration::from_millis(20);
 const WINDOW_NS: u64 = WINDOW.as_nanos() as u64;
 const WINDOW_EVERY_NS: u64 = 12_000_000_000;
+/// Sooner, until there are as many as correct prices.
+const FIRST_WINDOWS_EVERY_NS: u64 = 1_000_000_000;
 
 /// The windows of a minute correct prices.
 pub const N_WINDOWS: usize = 5;
@@ -149,7 +151,7 @@ impl Watch {
         watched.factor.map(|factor| (factor, &watched.ran))
     }
 
-    /// Opens and closes windows of 20 ms, five a minute, in which the kernel keeps account of what programs run for; costs are corrected by
+    /// Opens and closes windows of 20 ms, five a minute, the first five a second apart, in which the kernel keeps account of what programs run for; costs are corrected by
     /// them until the next. Says how soon it is to be called again.
     pub fn keep_account(&mut self, now_ns: u64) -> Duration {
         if self.watched.is_empty() {
@@ -167,7 +169,9 @@ impl Watch {
                 }
                 Window::Open(since_ns) => {
                     self.watched.iter_mut().for_each(Watched::end_account);
-                    Window::Next(since_ns + WINDOW_EVERY_NS)
+                    let has_few = |watched: &Watched| (1..N_WINDOWS).contains(&watched.windows.len());
+                    let is_young = self.watched.iter().any(has_few);
+                    Window::Next(since_ns + if is_young { FIRST_WINDOWS_EVERY_NS } else { WINDOW_EVERY_NS })
                 }
             };
         }
@@ -312,13 +316,20 @@ mod tests {
         watch.add(key, crate::find("task").unwrap(), Box::new(Twice(Rc::clone(&is_on), 0)), price).unwrap();
         let cost = |watch: &mut Watch| watch.pull().unwrap()[0].cost.cores();
         assert!((cost(&mut watch) - 0.1).abs() < 1e-9);
-        let begin_ns = 5_000;
+        let mut begin_ns = 5_000;
         assert_eq!(watch.keep_account(begin_ns), WINDOW);
         assert_eq!(watch.keep_account(begin_ns + WINDOW_NS - 1), Duration::from_nanos(1));
         assert!(is_on.get() && watch.ran(key).is_none());
-        assert_eq!(watch.keep_account(begin_ns + WINDOW_NS), Duration::from_nanos(WINDOW_EVERY_NS - WINDOW_NS));
+        let next = |at_ns: u64| Duration::from_nanos(at_ns - WINDOW_NS);
+        assert_eq!(watch.keep_account(begin_ns + WINDOW_NS), next(FIRST_WINDOWS_EVERY_NS));
         assert!(!is_on.get() && (watch.ran(key).unwrap().0 - 2.0).abs() < 0.01);
         assert!((cost(&mut watch) - 0.12).abs() < 1e-4);
+        for n in 1..N_WINDOWS {
+            begin_ns += FIRST_WINDOWS_EVERY_NS;
+            watch.keep_account(begin_ns);
+            let every_ns = if n + 1 < N_WINDOWS { FIRST_WINDOWS_EVERY_NS } else { WINDOW_EVERY_NS };
+            assert_eq!(watch.keep_account(begin_ns + WINDOW_NS), next(every_ns));
+        }
         watch.keep_account(begin_ns + WINDOW_EVERY_NS - 1);
         assert!(!is_on.get());
         watch.keep_account(begin_ns + WINDOW_EVERY_NS);
