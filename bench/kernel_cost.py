@@ -33,8 +33,10 @@ USER_POINT = '[[point]]\nlabel = "calls"\ntracepoint = "sys_enter"\n'
 PULL_INTERVAL_MS = 100
 N_PULLS = 50
 N_POLLS = 10
-# So that the work lasts for ten pulls or more.
-N_OBSERVED_ROUNDS = {"read": 120, "fault": 25}
+# So that the work lasts for eight seconds: prices are those of the work once most of the agent's five windows are in it, which are a second
+# apart.
+N_OBSERVED_ROUNDS = {"read": 500, "fault": 150}
+SETTLED_SECONDS = 5
 
 # For pulls of 10 s: work of 10 s and more that mostly computes, and as long without it.
 SELDOM_MS = 10_000
@@ -59,30 +61,30 @@ class Bench:
 
     def event_ns(self, work: str) -> float:
         """Return what one event of this work takes now."""
-        command = [self.work_program, work, str(N_ROUNDS)]
+        command: list[str | Path] = [self.work_program, work, str(N_ROUNDS)]
         return float(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
 
+    def cpu_seconds(self, work: str, n_rounds: int) -> float:
+        """Return what this work takes of a processor: waiting for others that run is not in it."""
+        before = children_cpu_seconds()
+        subprocess.run([self.work_program, work, str(n_rounds)], check=True, stdout=subprocess.DEVNULL)
+        return children_cpu_seconds() - before
+
     def ordinary_cpu_seconds(self) -> float:
-        """Return what a program that mostly computes takes of a processor: waiting for others that run is not in it."""
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([self.work_program, "ordinary", str(N_ORDINARY_ROUNDS)], check=True, stdout=subprocess.DEVNULL)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        """Return what a program that mostly computes takes of a processor."""
+        return self.cpu_seconds("ordinary", N_ORDINARY_ROUNDS)
 
     def observed(self, work: str, agent: "Agent") -> tuple[float, float, list[float]]:
-        """Return what an event takes, the share of a core that the work got, and the agent's estimates meanwhile."""
-        began = time.monotonic()
-        command = [self.work_program, work, str(N_OBSERVED_ROUNDS[work])]
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-            costs = agent.costs(lambda _: process.poll() is None)
+        """Return what the work takes of a processor, the share of a core that it got, and the agent's estimates meanwhile."""
+        began, before = time.monotonic(), children_cpu_seconds()
+        command = [str(self.work_program), work, str(N_OBSERVED_ROUNDS[work])]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+            n_settled = SETTLED_SECONDS * 1000 // PULL_INTERVAL_MS
+            costs = agent.costs(lambda _: process.poll() is None)[n_settled:]
             elapsed = time.monotonic() - began
-            assert process.stdout is not None
-            event_ns = float(process.stdout.read())
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        spent = children_cpu_seconds() - before
         # The last pull has the work's end in it.
-        return event_ns, spent / elapsed, costs[:-1]
+        return spent, spent / elapsed, costs[:-1]
 
     def pairs(self, work: str, watching: Watching) -> list[tuple[float, float]]:
         """Return the time of an event without and with probes, pair after pair."""
@@ -106,11 +108,11 @@ class Bench:
     @contextmanager
     def watch(self, *arguments: str) -> Iterator[None]:
         """Watch with our probes meanwhile; the first table says that they are on."""
-        command = [self.binary, "watch", "--source", "bpf", "--interval", "100ms", *arguments]
+        command = [str(self.binary), "watch", "--source", "bpf", "--interval", "100ms", *arguments]
         with ended(subprocess.Popen(command, stdout=subprocess.PIPE, text=True)) as process:
             until_line(process, lambda line: line.startswith("probes:"))
             # What it prints has to go somewhere.
-            with ended(subprocess.Popen(["cat"], stdin=process.stdout, stdout=subprocess.DEVNULL)):
+            with ended(subprocess.Popen(["cat"], stdin=process.stdout, stdout=subprocess.DEVNULL, text=True)):
                 yield
 
     @contextmanager
@@ -130,7 +132,7 @@ class Bench:
     def agent(self, *arguments: str) -> Iterator["Agent"]:
         """Run an agent without a file of its own, or with one."""
         path = self.folder / "agent.sock"
-        command = [self.binary, "agent", "--source", "bpf", "--socket", path, *arguments]
+        command = [str(self.binary), "agent", "--source", "bpf", "--socket", str(path), *arguments]
         with ended(subprocess.Popen(command, stdout=subprocess.PIPE, text=True)) as process:
             until_line(process, lambda line: line.startswith("listening"))
             yield Agent(process.pid, path)
@@ -150,7 +152,7 @@ class Agent:
         """Send a request and return the answer, which has to be none of refusal."""
         self.lines.write(json.dumps(request) + "\n")
         self.lines.flush()
-        answer = json.loads(self.lines.readline())
+        answer: dict[str, Any] = json.loads(self.lines.readline())
         if answer["is"] == "refused":
             raise SystemExit(f"the agent refused {request}: {answer['why']}")
         return answer
@@ -210,7 +212,7 @@ def until_line(process: subprocess.Popen[str], is_it: Callable[[str], bool]) -> 
         if is_it(line):
             return
         said.append(line)
-    raise SystemExit(f"`{process.args}` ended early: {''.join(said)}")
+    raise SystemExit(f"`{process.args!r}` ended early: {''.join(said)}")
 
 
 def interval(values: list[float]) -> tuple[float, float, float]:
@@ -218,6 +220,12 @@ def interval(values: list[float]) -> tuple[float, float, float]:
     chance = random.Random(20)
     medians = sorted(statistics.median(chance.choices(values, k=len(values))) for _ in range(N_RESAMPLES))
     return statistics.median(values), medians[int(0.025 * N_RESAMPLES)], medians[int(0.975 * N_RESAMPLES)]
+
+
+def children_cpu_seconds() -> float:
+    """Return the processor time of all children that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def with_interval(values: list[float], *, digits: int = 0) -> str:
@@ -237,7 +245,7 @@ def per_event(bench: Bench) -> None:
         bpftrace: lambda: bench.bpftrace(COUNT),
     }
     timed: dict[str, Watching] = {ours: lambda: bench.watch("fs"), bpftrace: lambda: bench.bpftrace(PAIR)}
-    cases = [
+    cases: list[tuple[str, str, str, dict[str, Watching]]] = [
         ("a call counted, `raw_syscalls:sys_enter`", "call", "100", counted),
         ("a read timed from entry to exit", "read", "500", timed),
         ("a page fault timed", "fault", "500", {ours: lambda: bench.watch("vm")}),
@@ -289,7 +297,8 @@ def programs(pid: int) -> dict[str, tuple[int, int, int]]:
 
 def run_times(bench: Bench) -> None:
     """Print for how long the programs of a timed fault run: what others do on this host is not in it."""
-    begins, ends = [], []
+    begins: list[float] = []
+    ends: list[float] = []
     with accounting(), bench.agent() as agent:
         agent.turn(["vm"], interval_ms=SELDOM_MS)
         for _ in range(2 * bench.n_pairs):
@@ -360,7 +369,8 @@ def account(bench: Bench) -> None:
 
 def statuses(agent: Agent) -> list[dict[str, Any]]:
     """Return how its subsystems are."""
-    return agent.ask(do="status")["subsystems"]
+    found: list[dict[str, Any]] = agent.ask(do="status")["subsystems"]
+    return found
 
 
 def overhead(bench: Bench) -> None:
@@ -394,7 +404,8 @@ def estimates(bench: Bench) -> None:
     for work, name in [("read", "filesystem"), ("fault", "vm")]:
         errors, shares = [], []
         for _ in range(bench.n_pairs):
-            off = bench.event_ns(work)
+            # Of all rounds, as prices follow what goes on: the fastest would be the host at its quietest.
+            off = bench.cpu_seconds(work, N_OBSERVED_ROUNDS[work])
             # Each agent takes prices of its own.
             with bench.agent() as agent, agent.watching([name], interval_ms=PULL_INTERVAL_MS)():
                 # What others on this host do is in the estimate as well.
@@ -409,14 +420,23 @@ def estimates(bench: Bench) -> None:
     print_table("The agent's own estimate beside paired runs", head, rows)
 
 
+PARTS: dict[str, Callable[[Bench], None]] = {
+    "events": per_event,
+    "run-times": run_times,
+    "pulls": per_pull,
+    "overhead": overhead,
+    "account": account,
+    "estimates": estimates,
+}
+
+
 def main() -> None:
     """Measure, print, save."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--binary", type=Path, default=PROGRAMS / "foretop-kernel", help="the program to measure")
     arguments.add_argument("--pairs", type=int, default=9, help="pairs of runs for each figure")
-    arguments.add_argument("--run-times", action="store_true", help="only for how long the programs of a fault run")
     arguments.add_argument(
-        "--account", action="store_true", help="only pulls of 10 s by account, and the agent's own estimates"
+        "--only", nargs="+", choices=PARTS, metavar="PART", help=f"of {', '.join(PARTS)}; saves nothing"
     )
     given = arguments.parse_args()
     if os.geteuid() != 0 or not Path("/sys/kernel/btf/vmlinux").exists():
@@ -424,21 +444,11 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(given.binary, Path(folder), given.pairs)
-        if given.run_times:
-            run_times(bench)
-            return
-        if given.account:
-            account(bench)
-            estimates(bench)
-            print_machine(machine())
-            return
-        per_event(bench)
-        run_times(bench)
-        per_pull(bench)
-        overhead(bench)
-        account(bench)
-        estimates(bench)
-    print_machine(machine())
+        for part in given.only or PARTS:
+            PARTS[part](bench)
+    print_machine(machine() | {"load": f"{os.getloadavg()[0]:.1f}"})
+    if given.only:
+        return
     bpftrace = subprocess.run(["bpftrace", "--version"], check=True, stdout=subprocess.PIPE, text=True).stdout
     save("kernel_cost", {"versions": {"bpftrace": bpftrace.split()[-1]}})
 

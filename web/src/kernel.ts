@@ -86,9 +86,9 @@ export class Kernel {
   #showTraces(found: KernelTraces | null, isOneOfSeveral: boolean): void {
     const alarm = found?.alarm ? [make("p", { class: "legend", role: "alert" }, found.alarm)] : [];
     const tables = (found?.traces ?? []).map((trace) => {
-      const columns = ["ago", "took", "asked", "returned", "process", "thread", "processor"];
+      const columns = ["ago", "took", "asked", "returned", "process", "thread", "processor", ...trace.fields];
       const head = make("tr", {}, ...columns.map((column) => make("th", { scope: "col" }, column)));
-      const row = (event: KernelEvent) => make("tr", {}, ...cellsOf(event, found?.now_ns ?? 0).map((text) => make("td", {}, text)));
+      const row = (event: KernelEvent) => make("tr", {}, ...cellsOf(event, trace.fields.length, found?.now_ns ?? 0).map((text) => make("td", {}, text)));
       const rows = trace.events.toReversed().map(row);
       return make("table", {}, make("caption", {}, captionOf(trace, isOneOfSeveral)), make("thead", {}, head), make("tbody", {}, ...rows));
     });
@@ -119,6 +119,7 @@ class Part {
   readonly #switch = make("button", { type: "button" });
   readonly #points = make("tbody");
   readonly #probes = make("tbody");
+  readonly #factor = make("p");
   readonly #selects = new Map<string, HTMLSelectElement>();
   readonly #change: (control: HTMLButtonElement | HTMLSelectElement, change: Change) => Promise<void>;
   #isOn = false;
@@ -128,8 +129,8 @@ class Part {
     this.#switch.addEventListener("click", () => void change(this.#switch, { is_on: !this.#isOn }));
     const head = (...columns: string[]) => make("thead", {}, make("tr", {}, ...columns.map((column) => make("th", { scope: "col" }, column))));
     const points = make("table", {}, head("point", "what it does"), this.#points);
-    const probes = make("table", {}, head("probe", "price", "per s", "of a core"), this.#probes);
-    this.element.append(make("details", {}, this.#line, this.#switch, points, probes), this.#missing);
+    const probes = make("table", {}, head("probe", "price", "ran lately", "per s", "of a core"), this.#probes);
+    this.element.append(make("details", {}, this.#line, this.#switch, points, probes, this.#factor), this.#missing);
   }
 
   show(one: KernelSubsystem, line: string): void {
@@ -141,6 +142,7 @@ class Part {
       const select = this.#selects.get(point) ?? this.#add(one.name, point);
       if (select !== document.activeElement || select.disabled) select.value = state;
     }
+    setText(this.#factor, factorOf(one));
     this.#probes.replaceChildren(
       ...one.probes.map((paid) => make("tr", {}, make("th", { scope: "row" }, paid.what), ...costsOf(paid).map((text) => make("td", {}, text)))),
     );
@@ -179,9 +181,16 @@ export function lineOf({ node, name, is_on, source, weight, cost_cores }: Kernel
   return `${name}${of}: ${cost}${sampled}`;
 }
 
-/** A probe's price, how often it is paid, and what that comes to. */
-export function costsOf({ price_ns, per_sec, cost_cores }: KernelPaid): string[] {
-  return [`${Math.round(price_ns)} ns`, plain(per_sec), share(cost_cores)];
+/** A probe's price, what its program ran for lately, how often it is paid, and what that comes to. */
+export function costsOf({ price_ns, run_ns, per_sec, cost_cores }: KernelPaid): string[] {
+  const whole = (ns: number | null) => (ns === null ? "" : `${Math.round(ns)} ns`);
+  return [whole(price_ns), whole(run_ns), plain(per_sec), share(cost_cores)];
+}
+
+/** By what its costs are corrected. */
+export function factorOf({ is_on, factor }: KernelSubsystem): string {
+  if (!is_on || factor === null) return "";
+  return `programs run ${factor.toFixed(2)} times as long as when their prices were measured, which is in the cost`;
 }
 
 /** How many events of a point came. */
@@ -191,11 +200,13 @@ export function captionOf({ node, subsystem, point, is_traced, received, per_sec
   return `${subsystem}.${point}${of}: ${countText(received)} events, ${rate}, ${countText(dropped)} dropped`;
 }
 
-/** What a row says of an event: when it ended, how long it took, bytes, who and where. */
-export function cellsOf({ begin_ns, end_ns, asked, returned, process, thread, processor }: KernelEvent, nowNs: number): string[] {
+/** What a row says of an event: when it ended, how long it took, bytes, who and where, and so many arguments of a user's point. */
+export function cellsOf(event: KernelEvent, nFields: number, nowNs: number): string[] {
+  const { begin_ns, end_ns, asked, returned, process, thread, processor, fields = [] } = event;
   const took = end_ns === begin_ns ? NOTHING : quantityText((end_ns - begin_ns) / 1e9, "s");
   const ago = quantityText((nowNs - end_ns) / 1e9, "s");
-  return [ago, took, ...[asked, returned].map(countText), ...[process, thread, processor].map(String)];
+  const own = Array.from({ length: nFields }, (_, i) => String(fields[i] ?? 0));
+  return [ago, took, ...[asked, returned].map(countText), ...[process, thread, processor].map(String), ...own];
 }
 
 function isTracing({ is_on, subsystems }: KernelStatus): boolean {

@@ -284,6 +284,7 @@ export interface KernelSubsystem {
   source: string;
   weight: number | null;
   cost_cores: number;
+  factor: number | null;
   points: Record<string, KernelPointState>;
   probes: KernelPaid[];
   missing: string[];
@@ -296,6 +297,7 @@ export type KernelPointState = "inactive" | "summary" | "trace";
 export interface KernelPaid {
   what: string;
   price_ns: number;
+  run_ns: number | null;
   per_sec: number;
   cost_cores: number;
 }
@@ -324,6 +326,8 @@ export interface KernelTrace {
   node: number;
   subsystem: string;
   point: string;
+  /** The arguments that a user named, as events have them. */
+  fields: string[];
   is_traced: boolean;
   received: number;
   per_sec: number;
@@ -340,6 +344,7 @@ export interface KernelEvent {
   thread: number;
   processor: number;
   weight: number;
+  fields?: number[];
 }
 
 export interface MpiJobs {

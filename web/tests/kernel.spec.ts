@@ -40,7 +40,7 @@ class Agent {
     if (request.do === "summaries") return { is: "summaries", summaries: [] };
     if (request.do === "traces") {
       const event = { begin_ns: 1e9, end_ns: 1.002e9, asked: 4096, returned: 100, process: 4711, thread: 4712, processor: 1, weight: 1 };
-      const trace = { node: 0, subsystem: "vm", point: "PageFaults", is_traced: true, received: 1234, per_sec: 12, dropped: 3, events: [event] };
+      const trace = { node: 0, subsystem: "vm", point: "PageFaults", fields: [], is_traced: true, received: 1234, per_sec: 12, dropped: 3, events: [event] };
       return { is: "traces", now_ns: 3.002e9, alarm: null, traces: this.state === "trace" ? [trace] : [] };
     }
     if (request.do === "set") {
@@ -50,8 +50,8 @@ class Agent {
       this.state = request.subsystems?.["vm"]?.points?.["PageFaults"] ?? this.state;
       return { is: "done" };
     }
-    const probes = [{ what: "faults_begin", price_ns: 83.4, per_sec: 1000, cost_cores: 0.0000834 }];
-    const vm = { node: 0, name: "vm", source: "bpf", weight: 2, points: { PageFaults: this.state }, probes, missing: [] };
+    const probes = [{ what: "faults_begin", price_ns: 83.4, run_ns: 120.6, per_sec: 1000, cost_cores: 0.0000834 }];
+    const vm = { node: 0, name: "vm", source: "bpf", weight: 2, factor: 1.537, points: { PageFaults: this.state }, probes, missing: [] };
     return {
       is: "status",
       is_on: this.isOn,
@@ -99,7 +99,8 @@ test("a subsystem's probes have prices, its points are traced on demand, and eve
     await page.goto(node.url);
     const panel = page.getByRole("region", { name: "kernel measurement" });
     await panel.getByText("vm: 0.71 %").click();
-    await expect(panel.getByRole("row", { name: "faults_begin" })).toContainText("83 ns");
+    await expect(panel.getByRole("row", { name: "faults_begin" })).toContainText("83 ns121 ns");
+    await expect(panel).toContainText("programs run 1.54 times as long");
     await panel.getByRole("combobox", { name: "vm.PageFaults" }).selectOption("summary and trace");
     const events = panel.getByRole("table", { name: "vm.PageFaults: 1\u202f234 events, 12.00 a second, 3 dropped" });
     await expect(events.getByRole("row").nth(1)).toHaveText(/2.00 s2.00 ms4\u202f09610047114712 ?1/);

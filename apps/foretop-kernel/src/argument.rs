@@ -149,7 +149,7 @@ impl Measured {
 }
 
 /// The subsystem `user`, with the points of a file.
-fn user_points(path: &std::path::Path) -> Result<&'static Subsystem, Failure> {
+pub fn user_points(path: &std::path::Path) -> Result<&'static Subsystem, Failure> {
     let told = |error: &dyn std::fmt::Display| format!("`{}`: {error}", path.display());
     let text = std::fs::read_to_string(path).map_err(|error| Failure::work(told(&error)))?;
     kernel::user::subsystem(&text).map_err(|error| Failure::usage(told(&error)))

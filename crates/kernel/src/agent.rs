@@ -157,6 +157,7 @@ impl Agent {
             }
             let was = self.engine.interval_ms();
             let longest = if self.engine.is_tracing() { TRACING_WAIT_MAX } else { WAIT_MAX };
+            let longest = longest.min(self.engine.keep_account());
             self.wait(Duration::from_nanos(due_ns.saturating_sub(clock::monotonic_ns())).min(longest))
                 .map_err(|source| Error::Listen { path: self.path.clone(), source })?;
             if self.engine.interval_ms() != was {

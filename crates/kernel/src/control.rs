@@ -219,6 +219,9 @@ pub struct TracedPoint {
     pub subsystem: String,
     /// The point's.
     pub point: String,
+    /// The arguments that a user named, as events have them.
+    #[serde(default)]
+    pub fields: Vec<String>,
     /// Whether it still is traced.
     pub is_traced: bool,
     /// Events received.

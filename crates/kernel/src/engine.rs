@@ -4,6 +4,7 @@ mod told;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::time::Duration;
 
 use crate::control::{Change, PointState};
 use crate::recent::Recent;
@@ -122,12 +123,12 @@ impl Engine {
         self
     }
 
-    /// The same, with points that a user named as one more subsystem of each node. It is not wanted until a change says so.
+    /// The same, with points that a user named as one more subsystem of each node, wanted as the others are.
     #[must_use]
     pub fn with_points(mut self, user: &'static Subsystem) -> Self {
         for node in self.nodes.keys() {
             let states = vec![PointState::Summary; user.points.len()];
-            self.wanted.insert(Key { node: *node, name: user.name }, Wanted { subsystem: user, is_on: false, states });
+            self.wanted.insert(Key { node: *node, name: user.name }, Wanted { subsystem: user, is_on: true, states });
         }
         self
     }
@@ -230,12 +231,16 @@ impl Engine {
         self.recent.clear();
     }
 
+    /// Has the kernel keep account of what programs run for, now and then, to correct prices by. Says how soon it is to be called again.
+    pub fn keep_account(&mut self) -> Duration {
+        self.watch.keep_account(clock::monotonic_ns())
+    }
+
     /// Reads everything that is on.
     ///
     /// # Errors
     /// Where an arm cannot be read.
     pub fn pull(&mut self) -> Result<Rc<[Pulled]>, Error> {
-        self.watch.keep_account(clock::monotonic_ns());
         self.latest = self.watch.pull()?.into();
         Ok(Rc::clone(&self.latest))
     }
@@ -246,7 +251,6 @@ impl Engine {
     /// # Errors
     /// Where the kernel does not let points go back to counting.
     pub fn drain(&mut self, mut each: impl FnMut(u32, Traced)) -> Result<Option<&str>, Error> {
-        self.watch.keep_account(clock::monotonic_ns());
         let (nodes, recent, copies) = (&self.nodes, &mut self.recent, &mut self.copies);
         let number = |node: &Node| nodes.iter().find(|(_, found)| *found == node).map_or(0, |(number, _)| *number);
         self.opener.drain(&mut |node, traced| {

@@ -49,4 +49,4 @@ pub use recorder::Recorder;
 pub use subsystem::{Arguments, Attach, Drive, Point, Program, Subsystem, Timing, Total, all, find};
 pub use summary::{Account, Figures, PointSummary, Summary};
 pub use traced::{FIELDS_MAX, Traced};
-pub use watch::{Key, Options, Pulled, Watch};
+pub use watch::{Key, N_WINDOWS, Options, Pulled, WINDOW, Watch};

@@ -66,6 +66,19 @@ impl Ran {
         (*n > 0).then(|| *ns as f64 / *n as f64)
     }
 
+    /// All of these together, which are of the same programs.
+    #[must_use]
+    pub fn sum<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
+        all.into_iter().fold(Self::default(), |mut sum, ran| {
+            sum.programs.resize(sum.programs.len().max(ran.programs.len()), (0, 0));
+            for (sum, (n, ns)) in sum.programs.iter_mut().zip(&ran.programs) {
+                *sum = (sum.0 + n, sum.1 + ns);
+            }
+            sum.n_sampled += ran.n_sampled;
+            sum
+        })
+    }
+
     /// Runs of all programs.
     #[must_use]
     pub fn n_runs(&self) -> u64 {
@@ -73,8 +86,10 @@ impl Ran {
     }
 }
 
-/// Fewer runs say nothing.
-const RUNS_MIN: u64 = 100;
+/// So many runs in a window that lasts [`crate::WINDOW`] weigh as much as what is believed before any ran: that programs run for as long as
+/// when the price was measured. They are 10,000 runs a second, of which a program of 200 ns takes 0.2 % of a core: below, being wrong by
+/// half is little; where a program takes 10 % of a core, 10,000 runs in a window leave the belief 2 %.
+const BELIEVED_RUNS: f64 = 200.0;
 
 impl Price {
     /// What the probes took of a core in this interval, where programs run longer by this factor than when the price was measured.
@@ -90,17 +105,31 @@ impl Price {
         }
     }
 
-    /// By what factor programs run longer now than when the price was measured. Nothing where too few of them ran.
+    /// By what factor programs run longer in these windows than when the price was measured. Nothing where none ran.
+    ///
+    /// What lasts for milliseconds and has nothing to do with a program, such as the host taking the processor away in the middle of a
+    /// run, multiplies the time of a window with few runs. So each window counts for as much as it has runs, against the belief that
+    /// nothing has changed, and the median over windows leaves out those that were hit nevertheless.
     #[must_use]
-    pub fn factor(&self, ran: &Ran) -> Option<f64> {
+    pub fn factor<'a>(&self, windows: impl IntoIterator<Item = &'a Ran>) -> Option<f64> {
+        let logs: Vec<f64> = windows.into_iter().filter_map(|ran| self.log_factor(ran)).collect();
+        statistics::median(&logs).map(f64::exp)
+    }
+
+    /// Logarithms, so that half as long and twice as long are equally far from what is believed.
+    fn log_factor(&self, ran: &Ran) -> Option<f64> {
         let expected: f64 = self.seen.of(ran.programs.iter().map(|(n, _)| *n), ran.n_sampled).iter().sum();
         let ran_ns: u64 = ran.programs.iter().map(|(_, ns)| ns).sum();
-        (ran.n_runs() >= RUNS_MIN && expected > 0.0).then(|| ran_ns as f64 / expected)
+        let n_runs = ran.n_runs() as f64;
+        (ran_ns > 0 && expected > 0.0).then(|| (ran_ns as f64 / expected).ln() * n_runs / (n_runs + BELIEVED_RUNS))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
     use super::*;
     use crate::{Account, Counters, Reading, find};
 
@@ -124,9 +153,52 @@ mod tests {
         };
         check(1.0, 0.017, 0.005);
         // Programs that run twice as long add what the kernel saw of them once more; calling them costs what it did.
-        let ran = Ran { programs: vec![(1_000, 25_000), (1_000, 95_000)], n_sampled: 120 };
-        assert_eq!(price.factor(&ran), Some(2.0));
         check(2.0, 0.020, 0.010);
-        assert_eq!(price.factor(&Ran { programs: vec![(40, 900), (59, 900)], n_sampled: 0 }), None, "too few runs");
+        let ran = Ran { programs: vec![(10_000, 250_000), (10_000, 950_000)], n_sampled: 1_200 };
+        let factor = price.factor([&ran]).unwrap();
+        assert!((1.97..2.0).contains(&factor), "{factor}");
+        assert_eq!(price.factor([&Ran { programs: vec![(0, 0), (0, 0)], n_sampled: 0 }]), None, "none ran");
+    }
+
+    /// Runs of 200 ns that now take `longer` times as long, in each of which the processor is taken away for 2 ms with this probability.
+    fn window(n: u64, longer: f64, taken_away: f64, chance: &mut ChaCha8Rng) -> Ran {
+        let run = |_| 200.0 * longer + if chance.random_bool(taken_away) { 2e6 } else { 0.0 };
+        let ran_ns: f64 = (0..n).map(run).sum();
+        Ran { programs: vec![(n, ran_ns as u64)], n_sampled: 0 }
+    }
+
+    /// The factors of 200 hosts, the lowest first.
+    fn factors(n: u64, longer: f64, taken_away: f64) -> Vec<f64> {
+        let toll = Toll { pass_ns: vec![200.0], event_ns: 0.0 };
+        let price = Price { paid: toll.clone(), seen: toll };
+        let mut chance = ChaCha8Rng::seed_from_u64(20);
+        let mut host = || {
+            let windows: Vec<Ran> =
+                (0..crate::watch::N_WINDOWS).map(|_| window(n, longer, taken_away, &mut chance)).collect();
+            price.factor(&windows).unwrap()
+        };
+        let mut found: Vec<f64> = (0..200).map(|_| host()).collect();
+        found.sort_by(f64::total_cmp);
+        found
+    }
+
+    #[test]
+    fn a_processor_that_is_taken_away_is_no_slower_program() {
+        // A fifth of windows with 300 runs are hit once, and are then 34 times as long.
+        let few = factors(300, 1.0, 1.0 / 1500.0);
+        assert!((few[100] - 1.0).abs() < 1e-9 && few[180] < 1.1, "{few:?}");
+        // The one window of 61 runs that made 4.7 of its time.
+        let price = Toll { pass_ns: vec![200.0], event_ns: 0.0 };
+        let price = Price { paid: price.clone(), seen: price };
+        let alone = price.factor([&Ran { programs: vec![(61, 57_340)], n_sampled: 0 }]).unwrap();
+        assert!((1.3..1.5).contains(&alone), "{alone}");
+    }
+
+    #[test]
+    fn programs_that_run_longer_are_found_where_they_cost_something() {
+        let many = factors(10_000, 1.5, 1.0 / 50_000.0);
+        assert!(many[0] > 1.45 && many[190] < 1.55, "{many:?}");
+        let shorter = factors(10_000, 0.7, 0.0);
+        assert!((0.69..0.72).contains(&shorter[100]), "{shorter:?}");
     }
 }

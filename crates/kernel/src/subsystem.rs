@@ -76,6 +76,17 @@ pub struct Program {
     pub without: &'static str,
 }
 
+impl Program {
+    /// What it is called: a program of a user's points by the label of its point.
+    #[must_use]
+    pub fn label(&self) -> &'static str {
+        match self.attach {
+            Attach::UserTracepoint(..) | Attach::UserFunction(..) | Attach::UserProbe(..) => self.without,
+            Attach::Tracepoint(_) | Attach::SoftwareEvent(_) => self.name,
+        }
+    }
+}
+
 /// Where a program is attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attach {

@@ -33,6 +33,11 @@ pub struct Traced {
     /// It stands for so many events.
     pub weight: u32,
     /// Arguments that a user named, in the order of [`Subsystem::fields`].
-    #[serde(skip)]
+    #[serde(default, skip_serializing_if = "are_zero")]
     pub fields: [i64; FIELDS_MAX],
+}
+
+/// As those of all points are that no user named.
+fn are_zero(fields: &[i64; FIELDS_MAX]) -> bool {
+    fields.iter().all(|field| *field == 0)
 }

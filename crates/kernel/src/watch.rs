@@ -1,5 +1,8 @@
 //! A watch: some subsystems of a node, read again and again, within a budget.
 
+use std::collections::VecDeque;
+use std::time::Duration;
+
 use crate::control::PointState;
 use crate::{Account, Arm, Budget, Error, Load, Measure, Price, Ran, Subsystem, SubsystemCost, Summary};
 
@@ -27,18 +30,26 @@ enum Window {
 }
 
 /// The account costs tens of nanoseconds a run, and so it is on for a small share of the time.
-const WINDOW_NS: u64 = 100_000_000;
-const WINDOW_EVERY_NS: u64 = 60_000_000_000;
+pub const WINDOW: Duration = Duration::from_millis(20);
+const WINDOW_NS: u64 = WINDOW.as_nanos() as u64;
+const WINDOW_EVERY_NS: u64 = 12_000_000_000;
+/// Sooner, until there are as many as correct prices.
+const FIRST_WINDOWS_EVERY_NS: u64 = 1_000_000_000;
+
+/// The windows of a minute correct prices.
+pub const N_WINDOWS: usize = 5;
 
 struct Watched {
     key: Key,
     arm: Box<dyn Arm>,
     account: Account,
     price: Price,
-    /// By what factor its programs ran longer in the last window than when the price was measured.
+    /// What its programs ran for in the last windows.
+    windows: VecDeque<Ran>,
+    /// That together.
+    ran: Ran,
+    /// By what factor that was more than when the price was measured.
     factor: Option<f64>,
-    /// What they ran for in it.
-    ran: Option<Ran>,
     measure: Measure,
 }
 
@@ -85,8 +96,16 @@ impl Watch {
         price: Price,
     ) -> Result<(), Error> {
         let account = Account::begin(subsystem, arm.read()?);
-        let (factor, ran) = (None, None);
-        self.watched.push(Watched { key, arm, account, price, factor, ran, measure: Measure::Weight(1) });
+        self.watched.push(Watched {
+            key,
+            arm,
+            account,
+            price,
+            windows: VecDeque::new(),
+            ran: Ran::default(),
+            factor: None,
+            measure: Measure::Weight(1),
+        });
         Ok(())
     }
 
@@ -124,32 +143,39 @@ impl Watch {
         Some(&self.watched(key)?.price)
     }
 
-    /// By what factor its programs run longer than when their price was measured, and what they ran for, in the last window in which the
+    /// By what factor its programs run longer than when their price was measured, and what they ran for, in the last windows in which the
     /// kernel kept account of that.
     #[must_use]
     pub fn ran(&self, key: Key) -> Option<(f64, &Ran)> {
         let watched = self.watched(key)?;
-        watched.factor.zip(watched.ran.as_ref())
+        watched.factor.map(|factor| (factor, &watched.ran))
     }
 
-    /// Opens and closes windows of 100 ms a minute in which the kernel keeps account of what programs run for; costs are corrected by that
-    /// until the next. Takes no time itself, and is to be called often.
-    pub fn keep_account(&mut self, now_ns: u64) {
-        match self.window {
-            Window::Next(at_ns) if now_ns >= at_ns && !self.watched.is_empty() => {
-                self.watched.iter_mut().for_each(|watched| watched.arm.begin_account());
-                self.window = Window::Open(now_ns);
-            }
-            Window::Open(since_ns) if now_ns >= since_ns + WINDOW_NS => {
-                for watched in &mut self.watched {
-                    let ran = watched.arm.end_account();
-                    watched.factor = ran.as_ref().and_then(|ran| watched.price.factor(ran));
-                    watched.ran = ran;
-                }
-                self.window = Window::Next(since_ns + WINDOW_EVERY_NS);
-            }
-            _ => {}
+    /// Opens and closes windows of 20 ms, five a minute, the first five a second apart, in which the kernel keeps account of what programs run for; costs are corrected by
+    /// them until the next. Says how soon it is to be called again.
+    pub fn keep_account(&mut self, now_ns: u64) -> Duration {
+        if self.watched.is_empty() {
+            return Duration::MAX;
         }
+        let next = |window: &Window| match *window {
+            Window::Next(at_ns) => at_ns,
+            Window::Open(since_ns) => since_ns + WINDOW_NS,
+        };
+        if now_ns >= next(&self.window) {
+            self.window = match self.window {
+                Window::Next(_) => {
+                    self.watched.iter_mut().for_each(|watched| watched.arm.begin_account());
+                    Window::Open(now_ns)
+                }
+                Window::Open(since_ns) => {
+                    self.watched.iter_mut().for_each(Watched::end_account);
+                    let has_few = |watched: &Watched| (1..N_WINDOWS).contains(&watched.windows.len());
+                    let is_young = self.watched.iter().any(has_few);
+                    Window::Next(since_ns + if is_young { FIRST_WINDOWS_EVERY_NS } else { WINDOW_EVERY_NS })
+                }
+            };
+        }
+        Duration::from_nanos(next(&self.window).saturating_sub(now_ns))
     }
 
     /// What is missing of it, in words.
@@ -206,6 +232,16 @@ impl Default for Watch {
 }
 
 impl Watched {
+    fn end_account(&mut self) {
+        let Some(ran) = self.arm.end_account() else { return };
+        if self.windows.len() == N_WINDOWS {
+            self.windows.pop_front();
+        }
+        self.windows.push_back(ran);
+        self.ran = Ran::sum(&self.windows);
+        self.factor = self.price.factor(&self.windows);
+    }
+
     fn take(&mut self, measure: Measure) -> Result<(), Error> {
         if measure == self.measure {
             return Ok(());
@@ -262,7 +298,7 @@ mod tests {
         }
 
         fn end_account(&mut self) -> Option<Ran> {
-            self.0.replace(false).then(|| Ran { programs: vec![(1_000, 40_000)], n_sampled: 0 })
+            self.0.replace(false).then(|| Ran { programs: vec![(100_000, 4_000_000)], n_sampled: 0 })
         }
 
         fn missing(&self) -> Vec<String> {
@@ -271,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_a_minute_corrects_what_is_paid() {
+    fn windows_correct_what_is_paid() {
         let is_on = Rc::new(Cell::new(false));
         let mut watch = Watch::new();
         let paid = |pass_ns| Toll { pass_ns: vec![pass_ns], event_ns: 0.0 };
@@ -280,16 +316,25 @@ mod tests {
         watch.add(key, crate::find("task").unwrap(), Box::new(Twice(Rc::clone(&is_on), 0)), price).unwrap();
         let cost = |watch: &mut Watch| watch.pull().unwrap()[0].cost.cores();
         assert!((cost(&mut watch) - 0.1).abs() < 1e-9);
-        let begin_ns = 5_000;
-        watch.keep_account(begin_ns);
-        watch.keep_account(begin_ns + WINDOW_NS - 1);
+        let mut begin_ns = 5_000;
+        assert_eq!(watch.keep_account(begin_ns), WINDOW);
+        assert_eq!(watch.keep_account(begin_ns + WINDOW_NS - 1), Duration::from_nanos(1));
         assert!(is_on.get() && watch.ran(key).is_none());
-        watch.keep_account(begin_ns + WINDOW_NS);
-        assert!(!is_on.get() && watch.ran(key).unwrap().0 == 2.0);
-        assert!((cost(&mut watch) - 0.12).abs() < 1e-9);
+        let next = |at_ns: u64| Duration::from_nanos(at_ns - WINDOW_NS);
+        assert_eq!(watch.keep_account(begin_ns + WINDOW_NS), next(FIRST_WINDOWS_EVERY_NS));
+        assert!(!is_on.get() && (watch.ran(key).unwrap().0 - 2.0).abs() < 0.01);
+        assert!((cost(&mut watch) - 0.12).abs() < 1e-4);
+        for n in 1..N_WINDOWS {
+            begin_ns += FIRST_WINDOWS_EVERY_NS;
+            watch.keep_account(begin_ns);
+            let every_ns = if n + 1 < N_WINDOWS { FIRST_WINDOWS_EVERY_NS } else { WINDOW_EVERY_NS };
+            assert_eq!(watch.keep_account(begin_ns + WINDOW_NS), next(every_ns));
+        }
         watch.keep_account(begin_ns + WINDOW_EVERY_NS - 1);
         assert!(!is_on.get());
         watch.keep_account(begin_ns + WINDOW_EVERY_NS);
         assert!(is_on.get());
+        watch.remove(key);
+        assert_eq!(watch.keep_account(u64::MAX), Duration::MAX, "nothing to do");
     }
 }

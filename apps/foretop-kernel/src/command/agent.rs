@@ -23,6 +23,7 @@ use crate::delivery::Delivery;
 #[command(after_help = examples(&[
     "foretop kernel agent",
     "foretop kernel agent --on --budget 1%",
+    "foretop kernel agent --points points.toml --budget 1%",
     "foretop kernel agent --group foretop",
     "foretop kernel agent --node 0=host --node 7=tree:4711 --socket /tmp/kernel.sock",
 ]))]
@@ -38,6 +39,10 @@ pub struct Agent {
     /// A node with its number, such as `0=host`, `1=cgroup:/sys/fs/cgroup/…` or `7=tree:PID`; may be repeated [default: 0=host]
     #[arg(long, value_name = "N=NODE", value_parser = numbered)]
     node: Vec<(u32, Node)>,
+
+    /// Points of your own, in TOML, as subsystem `user` of each node: tracepoints, functions and USDT probes; docs/kernel/user.md
+    #[arg(long, value_name = "FILE.toml")]
+    points: Option<PathBuf>,
 
     /// Where counters come from
     #[arg(long, value_enum, default_value_t = Source::Best)]
@@ -102,6 +107,7 @@ impl Agent {
         if nodes.is_empty() {
             nodes.insert(0, Node::Host);
         }
+        let user = self.points.as_deref().map(argument::user_points).transpose()?;
         let mut notes = Vec::new();
         let opener = argument::opener(self.source, &nodes.values().cloned().collect::<Vec<_>>(), &mut notes)?;
         for note in notes {
@@ -110,7 +116,10 @@ impl Agent {
         let is_over = Interruption::watch()?;
         let names = nodes.iter().map(|(number, node)| format!("{number}={node}")).collect();
         let engine = Engine::new(opener, nodes, self.interval.as_millis() as u64, self.budget);
-        let engine = engine.with_rate_cap(self.rate_cap);
+        let mut engine = engine.with_rate_cap(self.rate_cap);
+        if let Some(user) = user {
+            engine = engine.with_points(user);
+        }
         let origin = Origin { nodes: names, title: None };
         let agent = kernel::Agent::listen(engine, &self.socket, self.group).map_err(failed)?;
         let mut agent = agent.with_origin({

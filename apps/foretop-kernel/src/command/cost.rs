@@ -2,10 +2,9 @@
 
 use std::io::Write;
 use std::rc::Rc;
-use std::time::Duration;
 
 use clap::Args;
-use kernel::{Attach, Bpf, Calibration, Drive, Node, Price, Ran, Subsystem};
+use kernel::{Attach, Bpf, Calibration, Drive, N_WINDOWS, Node, Price, Ran, Subsystem, WINDOW};
 use program::{Failure, written};
 use text::Table;
 use text::figure::{counted, number, span_ns};
@@ -44,7 +43,7 @@ impl Cost {
         ]);
         let mut programs =
             Table::of_figures(&["program", "at", "price of a run", "runs now", "ran for", "at that price"]);
-        let mut windows = String::new();
+        let mut notes = String::new();
         for subsystem in subsystems {
             let event = match subsystem.drive {
                 Drive::None if subsystem.programs.is_empty() => continue,
@@ -55,9 +54,10 @@ impl Cost {
                 Drive::Messages => "message of 64 bytes",
             };
             let measured = kernel::calibrate(&host, subsystem).map_err(failed)?;
-            let ran = window(&host, subsystem)?;
-            let factor = measured.price.factor(&ran).unwrap_or(1.0);
-            windows += &told(subsystem.name, &measured, &ran);
+            let ran_in = windows(&host, subsystem)?;
+            let (factor, ran) = (measured.price.factor(&ran_in), Ran::sum(&ran_in));
+            notes += &told(subsystem.name, &measured, factor, &ran);
+            let factor = factor.unwrap_or(1.0);
             let Price { paid, seen } = &measured.price;
             for (number, (program, price)) in subsystem.programs.iter().zip(&paid.pass_ns).enumerate() {
                 let at = match program.attach {
@@ -69,7 +69,7 @@ impl Cost {
                 };
                 let seen_ns = seen.pass_ns.get(number).copied().unwrap_or(0.0);
                 programs.row([
-                    format!("{}.{}", subsystem.name, program.name),
+                    format!("{}.{}", subsystem.name, program.label()),
                     at,
                     span_ns(*price),
                     ran.programs.get(number).map_or(0, |(n, _)| *n).to_string(),
@@ -91,32 +91,32 @@ impl Cost {
         written(write!(
             out,
             "An event of each subsystem, and what its probes add:\n\n{events}\n\
-             Each program, when it finds nothing to count; and what it did in a window of {} ms of what goes on now, in which the kernel keeps account of runs:\n\n{programs}\n{windows}",
-            WINDOW.as_millis()
+             Each program, when it finds nothing to count; and what it did of what goes on now in {} ms, in which the kernel keeps account of runs:\n\n{programs}\n{notes}",
+            N_WINDOWS as u128 * WINDOW.as_millis()
         ))
     }
 }
 
-/// As long as those that an agent opens once a minute.
-const WINDOW: Duration = Duration::from_millis(100);
-
-/// What the programs of a subsystem run for, of what goes on anyway.
-fn window(host: &Rc<Bpf>, subsystem: &'static Subsystem) -> Result<Ran, Failure> {
+/// What the programs of a subsystem run for, of what goes on anyway, in as many windows as an agent opens in a minute.
+fn windows(host: &Rc<Bpf>, subsystem: &'static Subsystem) -> Result<Vec<Ran>, Failure> {
     let mut arm = host.arm(subsystem).map_err(failed)?;
-    arm.begin_account();
-    clock::sleep(WINDOW);
-    Ok(arm.end_account().unwrap_or_default())
+    let window = |_| {
+        arm.begin_account();
+        clock::sleep(WINDOW);
+        arm.end_account().unwrap_or_default()
+    };
+    Ok((0..N_WINDOWS).map(window).collect())
 }
 
 /// By what the price is corrected, and what looking cost.
-fn told(name: &str, measured: &Calibration, ran: &Ran) -> String {
-    let corrected = match measured.price.factor(ran) {
+fn told(name: &str, measured: &Calibration, factor: Option<f64>, ran: &Ran) -> String {
+    let corrected = match factor {
         Some(factor) => format!("programs run {factor:.2} times as long as when the price was measured"),
-        None => "too few runs to correct the price by".to_owned(),
+        None => "nothing ran to correct the price by".to_owned(),
     };
     let n_runs = ran.n_runs();
     let looking = measured.account_ns.map_or_else(String::new, |ns| {
-        format!("; keeping account added {} to a run, {} in the window", span_ns(ns), span_ns(ns * n_runs as f64))
+        format!("; keeping account added {} to a run, {} in that time", span_ns(ns), span_ns(ns * n_runs as f64))
     });
     format!("{name}: {corrected} ({}){looking}\n", counted(n_runs, "run"))
 }

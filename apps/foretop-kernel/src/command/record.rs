@@ -109,6 +109,7 @@ fn run(engine: &mut Engine, how_long: Option<Duration>, sink: &mut dyn Sink) -> 
         let nap = if engine.is_tracing() { TRACING_NAP } else { NAP };
         sink.traced(engine).map_err(failed)?;
         let left = how_long.map_or(nap, |span| span.saturating_sub(watch.elapsed()));
+        let nap = nap.min(engine.keep_account());
         clock::sleep(nap.min(left).min(due.saturating_sub(watch.elapsed())));
     }
     Ok(())

@@ -152,15 +152,18 @@ fn traced(now_ns: u64, alarm: Option<&str>, traces: &[TracedPoint]) -> String {
             + "no point was traced since it was turned on; begin with `foretop kernel set --point fs.Read=trace`\n";
     }
     for one in traces {
-        let TracedPoint { node, subsystem, point, is_traced, received, per_sec, dropped, events } = one;
+        let TracedPoint { node, subsystem, point, fields, is_traced, received, per_sec, dropped, events } = one;
         let rate = if *is_traced { format!("{} a second", number(*per_sec)) } else { "no longer traced".into() };
         let name = text::printable(&format!("{subsystem}.{point}"));
         let came = counted(*received, "event");
         text +=
             &format!("{name} of node {node}: {came}, {rate}, {dropped} dropped of {subsystem} up to the last pull\n");
-        let mut table = Table::of_figures(&["ago", "took", "asked", "returned", "process", "thread", "processor"]);
+        let columns = ["ago", "took", "asked", "returned", "process", "thread", "processor"];
+        let columns: Vec<&str> = columns.into_iter().chain(fields.iter().map(String::as_str)).collect();
+        let mut table = Table::of_figures(&columns);
         for event in events.iter().rev() {
-            table.row([
+            let own = event.fields.iter().zip(fields).map(|(value, _)| value.to_string());
+            let row = [
                 span_ns(now_ns.saturating_sub(event.end_ns) as f64),
                 span_ns(event.end_ns.saturating_sub(event.begin_ns) as f64),
                 event.asked.to_string(),
@@ -168,7 +171,8 @@ fn traced(now_ns: u64, alarm: Option<&str>, traces: &[TracedPoint]) -> String {
                 event.process.to_string(),
                 event.thread.to_string(),
                 event.processor.to_string(),
-            ]);
+            ];
+            table.row(row.into_iter().chain(own));
         }
         text += &format!("\n{table}\n");
     }
@@ -179,15 +183,17 @@ fn points(subsystems: &[SubsystemStatus]) -> String {
     let left = Align::Left;
     let mut table = Table::new(&[("node", left), ("point", left), ("state", left), ("", left)]);
     for one in subsystems {
-        let Ok(subsystem) = kernel::find(&one.name) else { continue };
-        for point in subsystem.points {
-            let state = match one.points.get(point.name) {
-                Some(PointState::Inactive) => "inactive",
-                Some(PointState::Trace) => "summary and trace",
-                _ => "summary",
+        // Points of a user are not known here, and are called by their labels anyway.
+        let known = kernel::find(&one.name).map_or(&[][..], |subsystem| subsystem.points);
+        for (name, state) in &one.points {
+            let label = known.iter().find(|point| point.name == name).map_or("", |point| point.label);
+            let state = match state {
+                _ if !one.is_on => "off",
+                PointState::Inactive => "inactive",
+                PointState::Trace => "summary and trace",
+                PointState::Summary => "summary",
             };
-            let state = if one.is_on { state } else { "off" };
-            table.row([one.node.to_string(), format!("{}.{}", one.name, point.name), state.into(), point.label.into()]);
+            table.row([one.node.to_string(), format!("{}.{name}", one.name), state.into(), label.into()]);
         }
     }
     table.to_string()

@@ -63,7 +63,7 @@ impl Watch {
         }
         let mut deadline = clock::instant() + interval;
         for pull in 0.. {
-            if n_pulls.is_some_and(|n| pull >= n) || !rest_until(deadline, &is_over) {
+            if n_pulls.is_some_and(|n| pull >= n) || !rest_until(deadline, &mut watch, &is_over) {
                 break;
             }
             deadline += interval;
@@ -78,8 +78,8 @@ impl Watch {
 /// Longest sleep, so that an interruption is soon seen.
 const NAP: Duration = Duration::from_millis(100);
 
-/// Whether the deadline came before the end.
-fn rest_until(deadline: std::time::Instant, is_over: &Interruption) -> bool {
+/// Whether the deadline came before the end. Meanwhile the watch keeps account.
+fn rest_until(deadline: std::time::Instant, watch: &mut kernel::Watch, is_over: &Interruption) -> bool {
     loop {
         if is_over.has_come() {
             return false;
@@ -88,7 +88,7 @@ fn rest_until(deadline: std::time::Instant, is_over: &Interruption) -> bool {
         if left.is_zero() {
             return true;
         }
-        clock::sleep(left.min(NAP));
+        clock::sleep(left.min(NAP).min(watch.keep_account(clock::monotonic_ns())));
     }
 }
 

@@ -99,6 +99,24 @@ fn points_and_settings_change_one_by_one() {
 }
 
 #[test]
+fn points_of_one_s_own_are_a_subsystem_that_controllers_change() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("points.toml");
+    std::fs::write(&file, "[[point]]\nlabel = \"execs\"\ntracepoint = \"sched_process_exec\"\n").unwrap();
+    let agent = Agent::start(&["--source", "proc", "--points", file.to_str().unwrap()]);
+    agent.done(&["set", "--point", "user.execs=trace"]);
+    agent.done(&["on", "user"]);
+    let points = agent.done(&["status", "--points"]);
+    let line = points.lines().find(|line| line.contains("user.execs")).unwrap();
+    assert!(line.contains("summary and trace"), "{points}");
+    agent.refused(&["set", "--point", "user.execz=trace"], "`execz`");
+    agent.done(&["off", "user"]);
+    assert!(
+        agent.done(&["status", "--points"]).lines().any(|line| line.contains("user.execs") && line.contains("off"))
+    );
+}
+
+#[test]
 fn what_is_no_request_is_told_so_and_harms_nobody() {
     let agent = Agent::start(&["--source", "proc"]);
     let mut stream = UnixStream::connect(agent.socket()).unwrap();

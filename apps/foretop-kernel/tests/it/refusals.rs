@@ -18,6 +18,13 @@ fn an_unknown_subsystem_is_refused_with_those_that_there_are() {
 }
 
 #[test]
+fn an_agent_does_not_begin_with_points_that_are_none() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(&file, "[[point]]\nlabel = \"a\"\ntracepoint = \"t\"\nsize = 9\n").unwrap();
+    check_refused(&["agent", "--points", file.path().to_str().unwrap()], &["the point `a`", "give 1 to 4"]);
+}
+
+#[test]
 fn a_budget_without_sense_is_refused() {
     check_refused(&["watch", "--budget", "120%"], &["120%", "`1%`"]);
 }

@@ -122,6 +122,36 @@ fn a_receiver_accounts_for_each_traced_event() {
 
 #[test]
 #[ignore = "needs root; scripts/kernel.sh test runs it"]
+fn an_agent_takes_points_of_one_s_own_with_their_arguments() {
+    let folder = tempfile::tempdir().unwrap();
+    let points = folder.path().join("points.toml");
+    let text = "[[point]]\nlabel = \"execs\"\ntracepoint = \"sched_process_exec\"\nfields = { old_thread = 2 }\n\n\
+                [[point]]\nlabel = \"no\"\ntracepoint = \"no_such_tracepoint\"\n";
+    std::fs::write(&points, text).unwrap();
+    let node = format!("0=tree:{}", std::process::id());
+    let arguments = ["--source", "bpf", "--interval", "20ms", "--node", &node, "--points", points.to_str().unwrap()];
+    let agent = Agent::start(&arguments);
+    let others: Vec<&str> = kernel::all().iter().map(|subsystem| subsystem.name).collect();
+    agent.done(&[&["off"], &others[..]].concat());
+    agent.done(&["set", "--point", "user.execs=trace"]);
+    agent.done(&["on", "user"]);
+    assert!(agent.done(&["status"]).contains("missing: user: no"));
+    let traces = testkit::wait_until("an event is traced", Duration::from_secs(10), || {
+        assert!(std::process::Command::new("true").status().unwrap().success());
+        Some(agent.done(&["status", "--traces"])).filter(|told| told.contains("old_thread"))
+    });
+    // Who executes a program is the same thread before and after.
+    let event: Vec<&str> = traces.trim_end().lines().last().unwrap().split_whitespace().collect();
+    assert!(
+        traces.starts_with("user.execs of node 0: ") && event[event.len() - 3] == event[event.len() - 1],
+        "{traces}"
+    );
+    let probes = agent.done(&["status", "--probes"]);
+    assert!(probes.contains("user.execs"), "{probes}");
+}
+
+#[test]
+#[ignore = "needs root; scripts/kernel.sh test runs it"]
 fn a_file_has_points_of_one_s_own_with_their_arguments_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let points = folder.path().join("points.toml");

@@ -62,7 +62,7 @@ impl Engine {
         let programs = summary.subsystem.programs.iter().zip(&price.pass_ns).zip(&summary.hits).enumerate();
         let passing = programs.map(|(number, ((program, price_ns), hits))| {
             let run_ns = ran.and_then(|(_, ran)| ran.mean_ns(number));
-            paid(program.name, *price_ns, seen.pass_ns.get(number).copied().unwrap_or(0.0), run_ns, *hits)
+            paid(program.label(), *price_ns, seen.pass_ns.get(number).copied().unwrap_or(0.0), run_ns, *hits)
         });
         let counting = (!price.pass_ns.is_empty())
             .then(|| paid("counting", price.event_ns, seen.event_ns, None, summary.n_sampled));
@@ -87,6 +87,7 @@ impl Engine {
                 node,
                 subsystem: subsystem.name.into(),
                 point: subsystem.points.get(point)?.name.into(),
+                fields: subsystem.fields(point).iter().map(|(name, _)| (*name).into()).collect(),
                 is_traced: self.is_on && wanted.states.get(point) == Some(&PointState::Trace),
                 received: latest.received,
                 per_sec: latest.per_sec,

@@ -392,6 +392,6 @@ fn a_window_says_what_programs_run_for() {
     assert!(ran.programs.len() == fs.programs.len() && ran.n_runs() >= 1000, "{ran:?}");
     assert!(ran.n_sampled >= 500 && ran.mean_ns(0).unwrap() > 0.0, "{ran:?}");
     let price = kernel::calibrate(&shared, fs).unwrap().price;
-    assert!(price.factor(&ran).is_some_and(|factor| factor.is_finite() && factor > 0.0));
+    assert!(price.factor([&ran]).is_some_and(|factor| factor.is_finite() && factor > 0.0));
     assert_eq!(arm.end_account(), None);
 }
