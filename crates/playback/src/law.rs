@@ -104,7 +104,9 @@ impl Law {
     /// limits, whatever the law says.
     #[must_use]
     pub fn step(self, state: State, situation: &Situation, limits: Limits, elapsed_seconds: f64) -> State {
-        let state = State { unchanged_seconds: state.unchanged_seconds + elapsed_seconds, ..state };
+        // Infinity means that no rate was heard, and no sum of times may become it.
+        let longest = if state.unchanged_seconds.is_finite() { f64::MAX } else { f64::INFINITY };
+        let state = State { unchanged_seconds: (state.unchanged_seconds + elapsed_seconds).min(longest), ..state };
         let requested = situation.requested_rate;
         let rate = match self {
             Self::Restricted => restricted::rate(state, situation, limits),
@@ -188,6 +190,18 @@ mod tests {
         check(Law::NetEq, 3.5, 4.0, 1.0);
         check(Law::NetEq, 4.1, 4.0, 1.5);
         check(Law::Us2004, 2.0, 4.0, 1.0 + 0.1 * (-0.5_f64).atanh());
+    }
+
+    #[test]
+    fn however_long_nobody_looked_the_rate_does_not_jump() {
+        let step = |state, arrival| {
+            let situation = Situation { arrival: Some(Arrival::steady(arrival)), live: None, ..situation(0.0, 0.0) };
+            Law::Restricted.step(state, &situation, Limits::new(0.5, 1.5).unwrap(), f64::MAX)
+        };
+        // Held for so long, and then for as long again.
+        let held = step(step(State::silent(1.0), 1.0), 1.0);
+        let slower = step(held, 0.0);
+        assert!((held.rate - slower.rate - 0.01).abs() < 1e-9, "{held:?}, then {slower:?}");
     }
 
     #[test]
