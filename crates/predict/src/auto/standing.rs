@@ -1,5 +1,7 @@
 //! How the candidates of an AUTO stand.
 
+use serde::Serialize;
+
 use super::Auto;
 use super::record::LADDER;
 use crate::inference::Parameter;
@@ -38,22 +40,26 @@ pub struct LeadStanding {
 }
 
 /// The season that an `AUTO` found, and what the model that knows it is worth beside the others.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SeasonStanding {
     /// The model, which is a candidate since.
+    #[serde(rename = "model")]
     pub spec: Spec,
     /// The lengths of the season in steps: one, or two as of a day and a week.
+    #[serde(rename = "period_steps")]
     pub periods: Vec<f64>,
     /// Leads from 1 to 256, as far as forecasts for them have been compared with what came.
     pub leads: Vec<SeasonLead>,
 }
 
 /// What knowing the season is worth at one lead.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SeasonLead {
     /// Steps ahead.
+    #[serde(rename = "lead_steps")]
     pub lead: usize,
     /// The share that the season's model has in the forecast, in [0, 1].
+    #[serde(rename = "weight_ratio")]
     pub weight: f64,
     /// The best of the models that know no season.
     pub rival: Spec,
