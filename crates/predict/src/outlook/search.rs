@@ -54,11 +54,15 @@ const NEAR: [f64; 6] = [-0.5, -0.3, -0.15, 0.15, 0.3, 0.5];
 /// The shortest of the periods is taken that explain so much of what the best one does: multiples of a period explain as much. A whole number of steps is
 /// preferred to others in the same way.
 const NEARLY: f64 = 0.97;
+
 /// Of periods that are tuned: what they lose is by how their cells lie.
 const NEARLY_TUNED: f64 = 0.9;
 
 /// Of several seasons that are found at once, those count that explain so much of what the clearest one does.
 const SHARE_CLEAR: f64 = 0.5;
+
+/// A season that is no longer shows in an AR(16), which follows it more closely.
+const AUTOREGRESSIVE: f64 = 16.0;
 
 /// So many cycles in the later half and a season has to explain twice the share that it has to after many. Of random walks and AR(1), one
 /// in a hundred has a season of a few cycles that explains less.
@@ -218,6 +222,7 @@ impl Search {
 
 /// The periods by which an outlook should know evenly spaced samples, NaN for a gap, if it is told nothing: the longest season among those that explain
 /// half as much as the one that explains most, for it finds shorter ones by itself. One whose seventh is a season as well is taken for a week.
+/// One of 16 steps or less is none.
 pub(crate) fn periods(samples: &[f64]) -> Option<Periods> {
     if samples.len() < N_MIN {
         return None;
@@ -225,12 +230,13 @@ pub(crate) fn periods(samples: &[f64]) -> Option<Periods> {
     let n = samples.len() as f64;
     let changes = changes(samples);
     let found = seasons(samples, Periods::NONE, &[], f64::INFINITY, Some(&changes));
-    let share_min = |period: f64| SHARE_MIN * (1.0 + FEW_SHARED * 2.0 * period / n);
+    let is_clear = |season: &FoundSeason, most: f64| {
+        let share_min = SHARE_MIN * (1.0 + FEW_SHARED * 2.0 * season.period / n);
+        season.period > AUTOREGRESSIVE && season.share >= share_min.max(SHARE_CLEAR * most)
+    };
     let most = found.iter().map(|(season, _)| season.share).fold(0.0, f64::max);
-    let clear = found
-        .iter()
-        .filter(|(season, _)| season.share >= share_min(season.period) && season.share >= SHARE_CLEAR * most);
-    let Some(long) = clear.map(|(season, _)| season.period).max_by(f64::total_cmp) else { return None };
+    let clear = found.iter().map(|(season, _)| season).filter(|season| is_clear(season, most));
+    let long = clear.map(|season| season.period).max_by(f64::total_cmp)?;
     let better = tuned(&changes, long);
     let [as_found, as_tuned] =
         [long, better].map(|period| worth(samples, period, N_CELLS).map_or(0.0, |worth| worth.gain));
