@@ -22,9 +22,9 @@ impl History {
         Self { window, n_kept: window, samples: samples.into(), n_known, clock: 0 }
     }
 
-    /// The same that keeps `n_windows` windows.
-    pub(crate) fn keeping(self, n_windows: usize) -> Self {
-        Self { n_kept: n_windows * self.window, ..self }
+    /// The same that keeps so many samples, and no fewer than a window.
+    pub(crate) fn keeping(self, n: usize) -> Self {
+        Self { n_kept: n.max(self.window), ..self }
     }
 
     pub(crate) fn push(&mut self, sample: f64) {

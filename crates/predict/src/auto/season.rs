@@ -19,7 +19,7 @@ use crate::task::{Task, Ticket};
 /// Windows of samples that are kept to look for seasons in: with the usual window at five minutes a day comes six times in them.
 const N_WINDOWS: usize = 3;
 
-/// The latest samples of a longer history that a fit looks at: three weeks of minutes.
+/// No look is at more samples than these, three weeks of minutes: it takes as much time as samples.
 const N_LOOKED_BACK: usize = 1 << 15;
 
 /// Looks for a season, made and to come.
@@ -33,7 +33,7 @@ pub(super) struct Look {
 
 /// The samples of an AUTO.
 pub(super) fn history(window: usize) -> History {
-    History::new(window, Vec::new()).keeping(N_WINDOWS)
+    History::new(window, Vec::new()).keeping((N_WINDOWS * window).min(N_LOOKED_BACK))
 }
 
 impl Look {
@@ -78,11 +78,13 @@ impl Auto {
         self.candidates.last().filter(|candidate| candidate.is_seasonal())
     }
 
-    /// The task of looking in all samples that are kept.
+    /// The task of looking in the samples that are kept.
     pub(super) fn look(&self) -> Task {
         let ticket = Ticket { model_idx: Ticket::SEASON, clock: self.history.clock() };
         let spec = Spec::Seasonal { periods: Periods::NONE };
-        Task { spec, samples: self.history.kept().collect(), ticket, limit: u64::MAX }
+        let mut samples: Vec<f64> = self.history.kept().collect();
+        samples.drain(..samples.len().saturating_sub(N_LOOKED_BACK));
+        Task { spec, samples, ticket, limit: u64::MAX }
     }
 
     /// Takes what a look found after step `clock`. A candidate with the same season stays, for it has seen more.
