@@ -54,7 +54,13 @@ fn steps(criterion: &mut Criterion) {
 }
 
 fn steps_of_auto(criterion: &mut Criterion) {
-    let noise = |t: u32| f64::from(t.wrapping_mul(2_654_435_761) >> 16) / 65536.0;
+    // Multiples alone would be nearly periodic: SplitMix64 (Steele, Lea and Flood 2014).
+    let noise = |t: u32| {
+        let mut bits = u64::from(t + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((bits ^ (bits >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+    };
     let noises: Vec<f64> = (0..8000).map(noise).collect();
     let wave = |t: u32| 3.0 * (std::f64::consts::TAU * f64::from(t) / 80.0).sin() + noise(t);
     let waves: Vec<f64> = (0..8000).map(wave).collect();
