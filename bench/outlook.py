@@ -194,7 +194,7 @@ def forecasters(
     seasons = [day, 7 * day] if len(past) >= 14 * day else [day]
 
     def auto() -> Samples:
-        forecast = foretop.fit(past[-1200:], "AUTO", bounds=series.bounds).forecast(n_leads)
+        forecast = foretop.fit(past, "AUTO", bounds=series.bounds).forecast(n_leads)
         lower, upper = zip(*(forecast.interval(level) for level in (0.8, 0.6, 0.4, 0.2)), strict=True)
         return np.array([*lower, forecast.mean, *upper[::-1]])
 

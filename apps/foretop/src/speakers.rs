@@ -1,9 +1,12 @@
 //! The models that an `AUTO` weighs, as a table and as JSON. Specified in docs/formats/cli.md.
 
-use predict::{Model, Parameter, Standing};
+use std::time::Duration;
+
+use predict::{Model, Parameter, SeasonLead, SeasonStanding, Standing};
 use serde::Serialize;
 use text::figure::{percent, six_digits};
 use text::{Align, Table};
+use units::span;
 
 /// A model, its share in the forecast of the next sample, and what its last fit found.
 #[derive(Debug, Serialize)]
@@ -65,6 +68,25 @@ impl Speaker {
             n => format!("{n} more models have a weight at longer leads\n"),
         };
         format!("{table}{more}")
+    }
+}
+
+/// What an `AUTO` found of a season, and how much less the model errs that knows it, at the lead where it helps most; in a line.
+pub fn season_line(season: &SeasonStanding, step: Option<Duration>) -> String {
+    let in_time = |n_steps: f64| {
+        let seconds = step.map(|step| Duration::from_secs((n_steps * step.as_secs_f64()).round() as u64));
+        seconds.filter(|time| !time.is_zero()).map_or_else(String::new, |time| format!(" ({})", span::format(time)))
+    };
+    let lengths = season.periods.iter().map(|steps| format!("{} steps{}", six_digits(*steps), in_time(*steps)));
+    let found = format!("season of {} found", lengths.collect::<Vec<_>>().join(" and "));
+    let model = &season.spec;
+    match season.best() {
+        Some(SeasonLead { lead, rival, error_ratio, .. }) if *error_ratio < 1.0 => {
+            let less = percent(1.0 - error_ratio);
+            format!("{found}; {model} errs {less} less than {rival} at lead {lead}{}", in_time(*lead as f64))
+        }
+        Some(_) => format!("{found}; {model} errs no less than the best other model at any lead"),
+        None => format!("{found}; {model} has not been compared yet"),
     }
 }
 

@@ -37,7 +37,7 @@ pub use refusal::{ErrorBody, ErrorCode, ErrorDetail};
 pub use rule::{Rule, RuleOrigin, RuleText, RuleTrial, Rules, TriedRule};
 pub use run_time::{RunTime, RunTimeQuantile};
 pub use series::{
-    Fitted, Kind, LastSample, LeadWeight, Parameter, Range, Samples, Series, SeriesDetail, SeriesList, Source, Speaker,
-    Waiting, WaitingReason,
+    Fitted, FoundSeason, Kind, LastSample, LeadWeight, Parameter, Range, Samples, SeasonLead, Series, SeriesDetail,
+    SeriesList, Source, Speaker, Waiting, WaitingReason,
 };
 pub use warning::{Excursion, Silence, Warning, WarningWay, Warnings};

@@ -138,6 +138,35 @@ pub struct Fitted {
     /// The models that make the forecasts together, of a model that weighs several: the heaviest first. Empty for any other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub speakers: Vec<Speaker>,
+    /// The season that an `AUTO` found by itself, whose model is among those that it weighs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub season: Option<FoundSeason>,
+}
+
+/// A season that was found, and what the model that knows it is worth.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct FoundSeason {
+    /// The model.
+    pub model: String,
+    /// The lengths of the season in steps: one, or two as of a day and a week.
+    pub period_steps: Vec<f64>,
+    /// The leads at which models are compared, as far as forecasts for them have come due.
+    pub leads: Vec<SeasonLead>,
+}
+
+/// What knowing the season is worth at one lead.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct SeasonLead {
+    /// Steps ahead.
+    pub lead_steps: usize,
+    /// The share that the season's model has in the forecast, in [0, 1].
+    pub weight_ratio: f64,
+    /// The best of the models that know no season.
+    pub rival: String,
+    /// The root mean squared error of the season's model of late over the rival's; below 1 where knowing the season helps.
+    pub error_ratio: f64,
 }
 
 /// One of the models that make a forecast together.

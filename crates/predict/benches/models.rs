@@ -1,5 +1,6 @@
 //! What the models beside the linear ones cost on a recorded CPU trace: a fit, and a step with thirty means and
-//! standard errors.
+//! standard errors. AUTO stands beside one whose budget does not pay for a season, which looks for none, on noise that has none and on a
+//! wave that has one.
 
 use std::hint::black_box;
 
@@ -52,5 +53,28 @@ fn steps(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, fits, steps);
+fn steps_of_auto(criterion: &mut Criterion) {
+    // Multiples alone would be nearly periodic: SplitMix64 (Steele, Lea and Flood 2014).
+    let noise = |t: u32| {
+        let mut bits = u64::from(t + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((bits ^ (bits >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+    };
+    let noises: Vec<f64> = (0..8000).map(noise).collect();
+    let wave = |t: u32| 3.0 * (std::f64::consts::TAU * f64::from(t) / 80.0).sin() + noise(t);
+    let waves: Vec<f64> = (0..8000).map(wave).collect();
+    for (what, samples) in [("noise", &noises), ("wave", &waves)] {
+        for (name, text) in [("auto", "AUTO"), ("auto_without_look", "AUTO(budget=30000)")] {
+            let spec: Spec = text.parse().expect("a specification");
+            let mut predictor = fit(&spec, &samples[..2400]).expect("the samples fit").predictor();
+            let mut coming = samples[2400..].iter().cycle();
+            criterion.bench_function(&format!("{name}/step_on_{what}"), |bencher| {
+                bencher.iter(|| predictor.step(*coming.next().expect("a cycle never ends")));
+            });
+        }
+    }
+}
+
+criterion_group!(benches, fits, steps, steps_of_auto);
 criterion_main!(benches);

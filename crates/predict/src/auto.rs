@@ -1,8 +1,9 @@
 //! AUTO: several models side by side, fitted anew in turns, and for each lead time the word of those that were least
-//! wrong lately.
+//! wrong lately. Where the series has a season, one that knows it is among them.
 
 mod cost;
 mod record;
+mod season;
 mod standing;
 
 use std::cell::Cell;
@@ -19,9 +20,10 @@ use crate::spec::Spec;
 use crate::task::{Done, Task, Ticket};
 use cost::Admitted;
 use record::{LADDER, Record, SQUARE_MAX};
+use season::Look;
 
 pub(crate) use cost::BUDGET_MIN;
-pub use standing::{LeadStanding, Standing};
+pub use standing::{LeadStanding, SeasonLead, SeasonStanding, Standing};
 
 /// While there are fewer samples than a window, a candidate is fitted again when they have grown by one part in so
 /// many.
@@ -56,8 +58,10 @@ const N_GROWTH_UNKNOWN: f64 = 4.0;
 pub(crate) struct Auto {
     every: usize,
     history: History,
+    /// Those of the specification, then maybe one that knows the season.
     candidates: Vec<Candidate>,
     record: Record,
+    look: Look,
 }
 
 /// One of the models.
@@ -78,15 +82,21 @@ struct Candidate {
 impl Auto {
     pub(crate) fn new(every: usize, window: usize, budget: u64) -> Self {
         let candidates: Vec<Candidate> = cost::within(every, window, budget).into_iter().map(Candidate::new).collect();
-        Self { every, history: History::new(window, Vec::new()), record: Record::new(candidates.len()), candidates }
+        let look = Look::new(cost::season(budget, candidates.iter().map(|one| one.cost)));
+        Self { every, history: season::history(window), record: Record::new(candidates.len()), candidates, look }
     }
 
     /// One with the same candidates that has seen nothing.
     pub(crate) fn afresh(&self) -> Self {
         let fresh = |one: &Candidate| Candidate { predictor: None, due: 0, n_fits: 0, n_failures: 0, ..one.clone() };
-        let candidates: Vec<Candidate> = self.candidates.iter().map(fresh).collect();
-        let (history, record) = (History::new(self.history.window(), Vec::new()), Record::new(candidates.len()));
-        Self { every: self.every, history, record, candidates }
+        let candidates: Vec<Candidate> = self.given().map(fresh).collect();
+        let (history, record) = (season::history(self.history.window()), Record::new(candidates.len()));
+        Self { every: self.every, history, record, candidates, look: self.look.afresh() }
+    }
+
+    /// The candidates of the specification.
+    fn given(&self) -> impl Iterator<Item = &Candidate> {
+        self.candidates.iter().filter(|candidate| !candidate.is_seasonal())
     }
 
     /// What each sample differs by from the forecast made one step before.
@@ -136,17 +146,25 @@ impl Auto {
             }
             self.record.note(idx, &forecast.means);
         }
-        let candidates = &self.candidates;
-        self.record.weigh(|idx, lead| candidates[idx].predictor.is_some() && lead <= candidates[idx].reach);
+        self.weigh();
         self.record.note_combination();
     }
 
-    /// The fit that is due first, if there is one.
+    fn weigh(&mut self) {
+        let candidates = &self.candidates;
+        self.record.weigh(|idx, lead| candidates[idx].predictor.is_some() && lead <= candidates[idx].reach);
+    }
+
+    /// The fit that is due first, or the look for a season, if there is one.
     pub(crate) fn task(&self) -> Option<Task> {
         let (clock, n_known) = (self.history.clock(), self.history.n_known());
         let is_due = |candidate: &&Candidate| candidate.due <= clock && n_known >= candidate.n_needed();
         let due = self.candidates.iter().enumerate().filter(|(_, candidate)| is_due(candidate));
-        let (model_idx, candidate) = due.min_by_key(|(_, candidate)| candidate.due)?;
+        let first = due.min_by_key(|(_, candidate)| candidate.due);
+        if self.look_due().is_some_and(|look| first.is_none_or(|(_, candidate)| look < candidate.due)) {
+            return Some(self.look());
+        }
+        let (model_idx, candidate) = first?;
         let ticket = Ticket { model_idx, clock };
         Some(Task { spec: candidate.spec.clone(), samples: self.history.to_vec(), ticket, limit: u64::MAX })
     }
@@ -154,6 +172,9 @@ impl Auto {
     /// Takes what a task came to, and runs it over the samples that came since.
     pub(crate) fn install(&mut self, done: Done) {
         let Done { spec, result, ticket } = done;
+        if ticket.model_idx == Ticket::SEASON {
+            return self.take_season(result.ok(), ticket.clock);
+        }
         let Some(candidate) = self.candidates.get_mut(ticket.model_idx).filter(|candidate| candidate.spec == spec)
         else {
             return;
@@ -178,7 +199,9 @@ impl Auto {
 
     /// Says that a task will not come back, so that its candidate is tried again later.
     pub(crate) fn give_up(&mut self, ticket: Ticket) {
-        if let Some(candidate) = self.candidates.get_mut(ticket.model_idx) {
+        if ticket.model_idx == Ticket::SEASON {
+            self.look.is_made(ticket.clock);
+        } else if let Some(candidate) = self.candidates.get_mut(ticket.model_idx) {
             candidate.due = ticket.clock + RETRY_EVERY as u64;
         }
     }
@@ -237,7 +260,7 @@ impl Auto {
 
     /// Of the samples kept.
     pub(crate) fn mean(&self) -> f64 {
-        let known = || self.history.since(0).filter(|sample| !sample.is_nan());
+        let known = || self.history.in_window().filter(|sample| !sample.is_nan());
         known().map(|sample| sample / self.history.n_known().max(1) as f64).sum()
     }
 
@@ -262,12 +285,14 @@ impl Auto {
     /// Whether this is the AUTO of these numbers, and could have come about.
     pub(crate) fn is_sound(&self, every: usize, window: usize, budget: u64) -> bool {
         let fresh = Self::new(every, window, budget);
+        let n_given = fresh.candidates.len();
         let is_of = |(one, other): (&Candidate, &Candidate)| one.is_sound(other);
         self.every == every
-            && self.history.is_sound(window)
-            && self.candidates.len() == fresh.candidates.len()
+            && self.history.is_like(&fresh.history)
+            && self.candidates.len() >= n_given
             && self.candidates.iter().zip(&fresh.candidates).all(is_of)
-            && self.record.is_sound(fresh.candidates.len())
+            && self.is_season_sound(&self.candidates[n_given..], &fresh.look)
+            && self.record.is_sound(self.candidates.len())
     }
 }
 
@@ -308,13 +333,14 @@ fn widen_where_young(variances: &mut [f64], n_known: usize) {
     }
 }
 
-/// Runs a fresh one over `samples`.
-pub(crate) fn fit(samples: &[f64], every: usize, window: usize, budget: u64) -> (Auto, Calibration) {
+/// Runs a fresh one over the last `n_run` of the samples. A season is looked for in all of them.
+pub(crate) fn fit(whole: &[f64], n_run: usize, every: usize, window: usize, budget: u64) -> (Auto, Calibration) {
     let mut auto = Auto::new(every, window, budget);
+    auto.look_back(whole, n_run);
     let mut calibration = Calibration::new(Intervals::Adaptive, 0, true).expect("adaptive intervals are learned");
     let mut n_missing = 0;
     let per_sample = usize::try_from(budget).unwrap_or(usize::MAX);
-    for sample in samples {
+    for sample in &whole[whole.len() - n_run..] {
         // The fits of candidates count by themselves.
         if !spend(per_sample / 2) {
             break;

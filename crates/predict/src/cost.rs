@@ -67,8 +67,8 @@ pub(crate) fn bytes_of_predictor(spec: &Spec) -> usize {
         Spec::BestMean { window_max } => 2 * NUMBER * window_max,
         // Weights, and what they are applied to: written twice.
         Spec::Arfima { truncation, .. } => 3 * NUMBER * truncation,
-        // Its candidates, and what the weights are made from.
-        Spec::Auto { window, .. } => (200 << 10) + NUMBER * window,
+        // Its candidates, what the weights are made from, and what seasons are found in; then the outlook of one.
+        Spec::Auto { window, .. } => (600 << 10) + 6 * NUMBER * window,
         // What was said at each watched lead, the last samples, and those of the longest period.
         Spec::Seasonal { periods } => (400 << 10) + 6 * NUMBER * periods.steps().fold(0.0, f64::max) as usize,
         Spec::Refit { model, window, .. } => return bytes_of_predictor(model) + NUMBER * window,

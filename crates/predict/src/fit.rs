@@ -130,6 +130,12 @@ pub enum FitError {
         /// What it may take, in operations.
         limit: u64,
     },
+    /// There is no season in the samples.
+    #[error("no season was found in {n_samples} samples; one that is to be found comes at least six times in them")]
+    NoSeason {
+        /// How many samples there are, gaps included.
+        n_samples: usize,
+    },
     /// Somebody cancelled it.
     #[error("the fit of {spec} was cancelled")]
     Cancelled {
@@ -145,7 +151,8 @@ pub enum FitError {
 /// # Errors
 /// See [`FitError`]; nothing else goes wrong, and nothing panics, whatever the samples are.
 pub fn fit(spec: &Spec, samples: &[f64]) -> Result<Model, FitError> {
-    let samples = spec.latest(samples);
+    let whole = samples;
+    let samples = spec.latest(whole);
     let n_known = count_known(spec.inner(), samples)?;
     let mut calibration = None;
     let fitted = match spec.inner() {
@@ -165,7 +172,7 @@ pub fn fit(spec: &Spec, samples: &[f64]) -> Result<Model, FitError> {
         }
         Spec::Tar { order, delay } => Fitted::Tar(tar::fit(spec.inner(), samples, *order, *delay)?),
         Spec::Auto { every, window, budget } => {
-            let (auto, learned) = auto::fit(samples, *every, *window, *budget);
+            let (auto, learned) = auto::fit(whole, samples.len(), *every, *window, *budget);
             let have = auto.n_known();
             if !auto.is_ready() && have < spec.n_samples_min() {
                 return Err(FitError::TooShort { spec: spec.clone(), have, need: spec.n_samples_min() });

@@ -4,11 +4,14 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-/// At most `window` samples, oldest first, NaN for a gap, and how many steps there ever were.
+/// A window of samples and maybe some before it, oldest first, NaN for a gap, and how many steps there ever were.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct History {
     window: usize,
+    /// Samples that are kept, no fewer than a window.
+    n_kept: usize,
     samples: VecDeque<f64>,
+    /// In the window.
     n_known: usize,
     clock: u64,
 }
@@ -16,12 +19,20 @@ pub(crate) struct History {
 impl History {
     pub(crate) fn new(window: usize, samples: Vec<f64>) -> Self {
         let n_known = samples.iter().filter(|sample| !sample.is_nan()).count();
-        Self { window, samples: samples.into(), n_known, clock: 0 }
+        Self { window, n_kept: window, samples: samples.into(), n_known, clock: 0 }
+    }
+
+    /// The same that keeps so many samples, and no fewer than a window.
+    pub(crate) fn keeping(self, n: usize) -> Self {
+        Self { n_kept: n.max(self.window), ..self }
     }
 
     pub(crate) fn push(&mut self, sample: f64) {
-        if self.samples.len() == self.window {
-            self.n_known -= usize::from(self.samples.pop_front().is_some_and(|oldest| !oldest.is_nan()));
+        if self.is_full() {
+            self.n_known -= usize::from(!self.samples[self.samples.len() - self.window].is_nan());
+        }
+        if self.samples.len() == self.n_kept {
+            self.samples.pop_front();
         }
         self.n_known += usize::from(!sample.is_nan());
         self.samples.push_back(sample);
@@ -33,8 +44,22 @@ impl History {
         self.clock
     }
 
+    /// The window.
     pub(crate) fn to_vec(&self) -> Vec<f64> {
-        self.samples.iter().copied().collect()
+        self.in_window().collect()
+    }
+
+    pub(crate) fn in_window(&self) -> impl Iterator<Item = f64> {
+        self.samples.range(self.samples.len().saturating_sub(self.window)..).copied()
+    }
+
+    /// The window and what is kept before it.
+    pub(crate) fn kept(&self) -> impl Iterator<Item = f64> {
+        self.samples.iter().copied()
+    }
+
+    pub(crate) fn n_kept(&self) -> usize {
+        self.n_kept
     }
 
     /// The samples that came after step `clock`, as many of them as are kept.
@@ -43,7 +68,7 @@ impl History {
         self.samples.iter().copied().skip(self.samples.len().saturating_sub(n_since))
     }
 
-    /// Samples kept that are no gaps.
+    /// Samples in the window that are no gaps.
     pub(crate) fn n_known(&self) -> usize {
         self.n_known
     }
@@ -53,14 +78,14 @@ impl History {
     }
 
     pub(crate) fn is_full(&self) -> bool {
-        self.samples.len() == self.window
+        self.samples.len() >= self.window
     }
 
-    /// Whether this is a history of `window`, and could have come about.
-    pub(crate) fn is_sound(&self, window: usize) -> bool {
-        self.window == window
-            && self.samples.len() <= window
+    /// Whether this can be what became of `fresh`.
+    pub(crate) fn is_like(&self, fresh: &Self) -> bool {
+        (self.window, self.n_kept) == (fresh.window, fresh.n_kept)
+            && self.samples.len() <= self.n_kept
             && !self.samples.iter().any(|sample| sample.is_infinite())
-            && self.n_known == self.samples.iter().filter(|sample| !sample.is_nan()).count()
+            && self.n_known == self.in_window().filter(|sample| !sample.is_nan()).count()
     }
 }

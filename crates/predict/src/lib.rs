@@ -50,7 +50,7 @@ mod spec;
 mod state;
 mod task;
 
-pub use auto::{LeadStanding, Standing};
+pub use auto::{LeadStanding, SeasonLead, SeasonStanding, Standing};
 pub use compare::{CompareError, Comparison, Variance, compare};
 pub use effort::Cancel;
 pub use evaluator::{Backtest, Coverage, Errors, Evaluator, Forecaster, IntervalScores, LeadScore};

@@ -17,7 +17,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::auto::{Auto, Standing};
+use crate::auto::{Auto, SeasonStanding, Standing};
 use crate::inference::Parameter;
 use crate::intervals::Calibration;
 use crate::predictor::Predictor;
@@ -172,6 +172,15 @@ impl Model {
         match &self.fitted {
             Fitted::Auto(auto) => auto.speakers(),
             _ => Vec::new(),
+        }
+    }
+
+    /// The season that an `AUTO` found, and what the model that knows it is worth; `None` where none was found, and for other models.
+    #[must_use]
+    pub fn season(&self) -> Option<SeasonStanding> {
+        match &self.fitted {
+            Fitted::Auto(auto) => auto.season(),
+            _ => None,
         }
     }
 

@@ -57,6 +57,7 @@ pub use paths::Paths;
 pub use periods::{Periods, PeriodsError};
 pub use scale::Scale;
 pub use search::FoundSeason;
+pub(crate) use search::{N_MIN as N_SEARCHED_MIN, periods as periods_of};
 
 /// Regressors that follow the level, and all of them.
 const N_LEVELS: usize = 5;

@@ -110,7 +110,7 @@ pub enum Spec {
         periods: Periods,
     },
     /// `AUTO`: several models side by side, each fitted anew in turns, and for each lead time the word of those that
-    /// were least wrong lately.
+    /// were least wrong lately. Where a season is found, one that knows it is among them.
     Auto {
         /// Steps between two fits of a candidate, at least 1.
         every: usize,

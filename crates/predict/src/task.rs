@@ -3,6 +3,7 @@
 use crate::effort::Cancel;
 use crate::fit::{FitError, attempt};
 use crate::model::Model;
+use crate::outlook::periods_of;
 use crate::spec::Spec;
 
 /// A fit that is due, with the samples that it needs.
@@ -35,6 +36,9 @@ pub(crate) struct Ticket {
 impl Ticket {
     /// In place of one of the models of a predictor.
     pub(crate) const WHOLE: usize = usize::MAX;
+
+    /// The model of a season that is looked for first.
+    pub(crate) const SEASON: usize = usize::MAX - 1;
 }
 
 impl Task {
@@ -47,17 +51,26 @@ impl Task {
     /// Fits. The same task comes to the same end whenever and wherever it is run.
     #[must_use]
     pub fn run(self) -> Done {
-        let result = attempt(&self.spec, &self.samples, self.limit, None);
+        let result = self.attempt(None);
         Done { spec: self.spec, result, ticket: self.ticket }
     }
 
     /// As [`Task::run`]; `None` when `cancel` cancelled it before its end.
     #[must_use]
     pub fn run_unless(self, cancel: &Cancel) -> Option<Done> {
-        match attempt(&self.spec, &self.samples, self.limit, Some(cancel)) {
+        match self.attempt(Some(cancel)) {
             Err(FitError::Cancelled { .. }) => None,
             result => Some(Done { spec: self.spec, result, ticket: self.ticket }),
         }
+    }
+
+    fn attempt(&self, cancel: Option<&Cancel>) -> Result<Model, FitError> {
+        let Self { spec, samples, ticket, limit } = self;
+        if ticket.model_idx != Ticket::SEASON {
+            return attempt(spec, samples, *limit, cancel);
+        }
+        let periods = periods_of(samples).ok_or(FitError::NoSeason { n_samples: samples.len() })?;
+        attempt(&Spec::Seasonal { periods }, samples, *limit, cancel)
     }
 
     /// What the fit is taken to cost, in operations; see [`Spec::fit_cost`].

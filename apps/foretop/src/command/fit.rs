@@ -79,7 +79,7 @@ impl Fit {
                 if let Some(ranking) = &ranking {
                     ranking.write(out)?;
                 }
-                fitted.write(out)
+                fitted.write(series.grid().map(|grid| grid.step), out)
             }
             TextOrJson::Json => Ok(crate::terminal::write_json(out, &Output { ranking, fitted })?),
         }

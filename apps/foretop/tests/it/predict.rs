@@ -161,3 +161,25 @@ fn an_error_is_one_line_and_harmless() {
     assert_eq!(ended.stderr.lines().count(), 1);
     assert!(!ended.stderr.contains('\x1b'));
 }
+
+#[test]
+fn a_season_that_auto_finds_is_said() {
+    use std::fmt::Write as _;
+    let mut rows = String::from("time,value\n");
+    for t in 0..288 * 8 {
+        let (day, hour, minute) = (t / 288 + 1, t % 288 / 12, t % 12 * 5);
+        let wave = (std::f64::consts::TAU * f64::from(t) / 288.0).sin();
+        let value = 50.0 + 10.0 * wave + f64::from(t * 7919 % 13) / 5.0;
+        writeln!(rows, "2026-01-{day:02}T{hour:02}:{minute:02}:00Z,{value}").unwrap();
+    }
+    let args = ["predict", "-", "--model", "AUTO", "--horizon", "12h"];
+    let text = run_with_input(&args, &rows).output();
+    let line = text.lines().last().unwrap();
+    assert!(line.starts_with("season of 288 steps (1day) found; SEASONAL(288) errs "), "{line}");
+    assert!(line.contains(" % less than ") && line.contains(" at lead "), "{line}");
+    let season = &run_with_input(&[&args[..], &["--format", "json"]].concat(), &rows).json()["fitted"]["season"];
+    assert_eq!((&season["model"], &season["period_steps"]), (&"SEASONAL(288)".into(), &[288.0][..].into()));
+    assert!(season["leads"].as_array().unwrap().iter().any(|at| at["error_ratio"].as_f64().unwrap() < 0.9));
+    let noise: String = (0..700).map(|t| format!("{}\n", (t * t * 7919 + t * 31) % 1009)).collect();
+    assert!(!run_with_input(&["predict", "-", "--model", "AUTO"], &noise).output().contains("season of"));
+}

@@ -1,6 +1,6 @@
 //! What the series are, which models they have, and how well those did.
 
-use predict::{LeadScore, Model, Parameter, Standing};
+use predict::{LeadScore, Model, Parameter, SeasonLead, SeasonStanding, Standing};
 use units::Timestamp;
 
 use super::{Hub, QueryError, unknown};
@@ -94,6 +94,21 @@ pub(crate) fn found(model: &Model) -> api::Fitted {
         fitted_at: None,
         n_refits: 0,
         speakers: model.speakers().into_iter().map(speaker).collect(),
+        season: model.season().map(season),
+    }
+}
+
+fn season(found: SeasonStanding) -> api::FoundSeason {
+    let lead = |SeasonLead { lead, weight, rival, error_ratio }| api::SeasonLead {
+        lead_steps: lead,
+        weight_ratio: weight,
+        rival: rival.to_string(),
+        error_ratio,
+    };
+    api::FoundSeason {
+        model: found.spec.to_string(),
+        period_steps: found.periods,
+        leads: found.leads.into_iter().map(lead).collect(),
     }
 }
 

@@ -64,6 +64,36 @@ impl Record {
         }
     }
 
+    /// Makes room for one more candidate, the last. Its errors are taken to be those of all together so far.
+    pub(super) fn join(&mut self) {
+        for record in &mut self.leads {
+            record.squares.push(record.combined_square);
+            record.weights.push(0.0);
+        }
+        self.replace_width(self.n_candidates + 1, |row| row.insert(row.len() - 1, f64::NAN));
+    }
+
+    /// Forgets the last candidate.
+    pub(super) fn leave(&mut self) {
+        for record in &mut self.leads {
+            record.squares.pop();
+            record.weights.pop();
+        }
+        self.replace_width(self.n_candidates - 1, |row| {
+            row.remove(row.len() - 2);
+        });
+    }
+
+    fn replace_width(&mut self, n_candidates: usize, change: impl Fn(&mut Vec<f64>)) {
+        let rows = self.said.chunks(self.n_candidates + 1).flat_map(|row| {
+            let mut row = row.to_vec();
+            change(&mut row);
+            row
+        });
+        self.said = rows.collect();
+        self.n_candidates = n_candidates;
+    }
+
     /// Of the candidate, for a lead at this place of the ladder.
     pub(super) fn weight(&self, candidate_idx: usize, (below, share): (usize, f64)) -> f64 {
         self.between(below, share, |lead| lead.weights[candidate_idx])

@@ -1,5 +1,7 @@
 //! How the candidates of an AUTO stand.
 
+use serde::Serialize;
+
 use super::Auto;
 use super::record::LADDER;
 use crate::inference::Parameter;
@@ -37,6 +39,43 @@ pub struct LeadStanding {
     pub weight: f64,
 }
 
+/// The season that an `AUTO` found, and what the model that knows it is worth beside the others.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SeasonStanding {
+    /// The model, which is a candidate since.
+    #[serde(rename = "model")]
+    pub spec: Spec,
+    /// The lengths of the season in steps: one, or two as of a day and a week.
+    #[serde(rename = "period_steps")]
+    pub periods: Vec<f64>,
+    /// Leads from 1 to 256, as far as forecasts for them have been compared with what came.
+    pub leads: Vec<SeasonLead>,
+}
+
+/// What knowing the season is worth at one lead.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SeasonLead {
+    /// Steps ahead.
+    #[serde(rename = "lead_steps")]
+    pub lead: usize,
+    /// The share that the season's model has in the forecast, in [0, 1].
+    #[serde(rename = "weight_ratio")]
+    pub weight: f64,
+    /// The best of the models that know no season.
+    pub rival: Spec,
+    /// The root mean squared error of the season's model of late over that of the rival; below 1 where the season helps. A model that
+    /// joined lately is taken to have erred as all together did before.
+    pub error_ratio: f64,
+}
+
+impl SeasonStanding {
+    /// The lead at which knowing the season helps most.
+    #[must_use]
+    pub fn best(&self) -> Option<&SeasonLead> {
+        self.leads.iter().min_by(|one, other| one.error_ratio.total_cmp(&other.error_ratio))
+    }
+}
+
 impl Standing {
     /// Its share in the forecast of the next sample, in [0, 1].
     #[must_use]
@@ -66,6 +105,28 @@ impl Auto {
             leads: leads(idx),
         };
         self.candidates.iter().enumerate().map(standing).collect()
+    }
+
+    /// The season and what it is worth, if one was found.
+    pub(crate) fn season(&self) -> Option<SeasonStanding> {
+        let seasonal = self.seasonal()?;
+        let Spec::Seasonal { periods } = seasonal.spec else { return None };
+        let season_idx = self.candidates.len() - 1;
+        let lead = |(lead, record): (usize, &super::record::LeadRecord)| {
+            let speaks = |(_, one): &(usize, &super::Candidate)| one.predictor.is_some() && lead <= one.reach;
+            let rivals = self.candidates[..season_idx].iter().enumerate().filter(speaks);
+            let (rival_idx, rival) =
+                rivals.min_by(|(one, _), (other, _)| record.squares[*one].total_cmp(&record.squares[*other]))?;
+            let [own, others] = [season_idx, rival_idx].map(|idx| record.squares[idx]);
+            (record.n > 0.0 && others > 0.0).then(|| SeasonLead {
+                lead,
+                weight: record.weights[season_idx],
+                rival: rival.spec.clone(),
+                error_ratio: (own / others).sqrt(),
+            })
+        };
+        let leads = LADDER.leads.into_iter().zip(self.record.leads()).filter_map(lead).collect();
+        Some(SeasonStanding { spec: seasonal.spec.clone(), periods: periods.steps().collect(), leads })
     }
 
     /// Those that have a word in the forecast of some lead; the heaviest at the next sample first.

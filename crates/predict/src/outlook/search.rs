@@ -16,7 +16,7 @@ pub(super) const N_FOUND: usize = 2;
 
 /// Samples that are looked at, at most, and without which nothing is looked for.
 const WINDOW: usize = 4096;
-const N_MIN: usize = 128;
+pub(crate) const N_MIN: usize = 128;
 
 /// Cycles without which a period is not believed: half of them to learn from, the others to hold in.
 const N_CYCLES_MIN: f64 = 6.0;
@@ -54,6 +54,41 @@ const NEAR: [f64; 6] = [-0.5, -0.3, -0.15, 0.15, 0.3, 0.5];
 /// The shortest of the periods is taken that explain so much of what the best one does: multiples of a period explain as much. A whole number of steps is
 /// preferred to others in the same way.
 const NEARLY: f64 = 0.97;
+
+/// Of periods that are tuned: what they lose is by how their cells lie.
+const NEARLY_TUNED: f64 = 0.9;
+
+/// Of several seasons that are found at once, those count that explain so much of what the clearest one does.
+const SHARE_CLEAR: f64 = 0.5;
+
+/// A season that is no longer shows in an AR(16), which follows it more closely.
+const AUTOREGRESSIVE: f64 = 16.0;
+
+/// So many cycles in the later half and a season has to explain twice the share that it has to after many. Of random walks and AR(1), one
+/// in a hundred has a season of a few cycles that explains less.
+const FEW_SHARED: f64 = 6.0;
+
+/// What explains so much of the variance within a period need not do so by as many standard errors where cycles are few.
+const SHARE_OBVIOUS: f64 = 0.5;
+
+/// Up to so many parts of a period are tested for whether it is but a multiple.
+const N_PARTS: u32 = 6;
+
+/// In a week.
+const N_DAYS: f64 = 7.0;
+
+/// Harmonics by which a period is tuned, in turns: each bounds it for the next.
+const TUNED_BY: [usize; 4] = [1, 2, 4, 8];
+
+/// Frequencies that are tried in each turn on either side.
+const N_TRIED: i32 = 6;
+
+/// Minutes, hours, days and weeks in steps of 1, 5, 10, 15 and 30 of a smaller unit. A period is taken for one of them, or for a whole number of steps,
+/// within so much of what a bin of the periodogram is wide.
+const NATURAL: [f64; 16] =
+    [12.0, 24.0, 48.0, 60.0, 96.0, 120.0, 144.0, 168.0, 240.0, 288.0, 336.0, 360.0, 672.0, 720.0, 1440.0, 2016.0];
+const NEARLY_NATURAL: f64 = 0.15;
+const NEARLY_WHOLE: f64 = 0.03;
 
 /// Periods over which the shape of a found season is remembered.
 const MEMORY: f64 = 20.0;
@@ -159,7 +194,7 @@ impl Search {
     fn look(&mut self, clip: f64) -> [bool; N_FOUND] {
         let n = self.recent.len();
         let before = self.found().iter().map(|season| season.period).collect::<Vec<_>>();
-        let mut seen = seasons(&self.recent, self.given, &before);
+        let mut seen = seasons(&self.recent, self.given, &before, self.given.memory(), None);
         let mut changed = [false; N_FOUND];
         // Those that are found again keep their place. More samples tell a period better, and a shape that is off by a hundredth has drifted
         // by a whole period after a hundred.
@@ -185,14 +220,59 @@ impl Search {
     }
 }
 
+/// The periods by which an outlook should know evenly spaced samples, NaN for a gap, if it is told nothing: the longest season among those that explain
+/// half as much as the one that explains most, for it finds shorter ones by itself. One whose seventh is a season as well is taken for a week.
+/// One of 16 steps or less is none.
+pub(crate) fn periods(samples: &[f64]) -> Option<Periods> {
+    if samples.len() < N_MIN {
+        return None;
+    }
+    let n = samples.len() as f64;
+    let changes = changes(samples);
+    let found = seasons(samples, Periods::NONE, &[], f64::INFINITY, Some(&changes));
+    let is_clear = |season: &FoundSeason, most: f64| {
+        let share_min = SHARE_MIN * (1.0 + FEW_SHARED * 2.0 * season.period / n);
+        season.period > AUTOREGRESSIVE && season.share >= share_min.max(SHARE_CLEAR * most)
+    };
+    let most = found.iter().map(|(season, _)| season.share).fold(0.0, f64::max);
+    let clear = found.iter().map(|(season, _)| season).filter(|season| is_clear(season, most));
+    let long = clear.map(|season| season.period).max_by(f64::total_cmp)?;
+    let better = tuned(&changes, long);
+    let [as_found, as_tuned] =
+        [long, better].map(|period| worth(samples, period, N_CELLS).map_or(0.0, |worth| worth.gain));
+    let long = natural(if as_tuned >= NEARLY_TUNED * as_found { better } else { long }, n);
+    let day = long / N_DAYS;
+    let has_days =
+        day >= *Periods::RANGE.start() && worth(samples, day, N_CELLS).is_some_and(|worth| worth.is_enough(1.0));
+    Periods::new(&[day, long][usize::from(!has_days)..]).ok()
+}
+
+/// What people and programs count in, if the period cannot be told from it by so many samples; or else a whole number of steps.
+fn natural(period: f64, n_samples: f64) -> f64 {
+    let away = |other: f64| n_samples * (1.0 / period - 1.0 / other).abs();
+    let nearest = NATURAL.into_iter().min_by(|one, other| away(*one).total_cmp(&away(*other)));
+    match nearest.filter(|natural| away(*natural) < NEARLY_NATURAL) {
+        Some(natural) => natural,
+        None if away(period.round()) < NEARLY_WHOLE => period.round(),
+        None => period,
+    }
+}
+
 /// The seasons of evenly spaced samples, NaN for a gap, beside those that are given, and the cells of their shapes. `before` are periods
-/// that were believed so far. None is longer than a sixth of the samples, or than the shortest given period.
-fn seasons(samples: &[f64], given: Periods, before: &[f64]) -> Vec<(FoundSeason, usize)> {
+/// that were believed so far. None is longer than a sixth of the samples, or than `longest`. With `changes`, those of the
+/// samples, periods are tuned before they are tested, and more of them are.
+fn seasons(
+    samples: &[f64],
+    given: Periods,
+    before: &[f64],
+    longest: f64,
+    changes: Option<&[f64]>,
+) -> Vec<(FoundSeason, usize)> {
     let n = samples.len();
     let Some(later) = statistics::summary(&samples[n / 2..]) else { return Vec::new() };
     let total = later.variance * later.n as f64;
     let shortest = *Periods::RANGE.start();
-    let longest = (n as f64 / N_CYCLES_MIN).min(given.memory());
+    let longest = (n as f64 / N_CYCLES_MIN).min(longest);
     let mut named: Vec<f64> = given.0.into_iter().filter(|period| (shortest..=longest).contains(period)).collect();
     let is_known = n as f64 >= N_CYCLES_KNOWN * given.0[0];
     let mut rest = samples.to_vec();
@@ -203,18 +283,35 @@ fn seasons(samples: &[f64], given: Periods, before: &[f64]) -> Vec<(FoundSeason,
                 && !is_of_given(*period, given, is_known, n)
                 && found.iter().all(|(one, _)| !is_same(one.period, *period, n))
         };
-        let strict = peaks(&rest).into_iter().filter(is_new).map(|period| (period, 1.0));
+        let strict = match changes {
+            None => peaks(&rest, N_BETWEEN).into_iter().filter(is_new).collect(),
+            Some(changes) => {
+                let mut tried: Vec<f64> = Vec::new();
+                let tuned = peaks(&rest, N_PEAKS).into_iter().filter(is_new).map(|period| tuned(changes, period));
+                for period in tuned.chain(NATURAL).filter(is_new) {
+                    if !tried.iter().any(|other| is_same(*other, period, n)) {
+                        tried.push(period);
+                    }
+                }
+                tried
+            }
+        };
+        let strict = strict.into_iter().map(|period| (period, 1.0));
         let lenient = before.iter().copied().filter(is_new).map(|period| (period, KEPT));
         // Those that are given need not be believed: what they explain is theirs.
         let tested = strict.chain(lenient).chain(named.iter().map(|period| (*period, 0.0)));
         let enough: Vec<Worth> = tested
             .filter_map(|(period, strictness)| {
-                Some(worth(&rest, period, N_CELLS)?).filter(|worth| worth.is_enough(strictness))
+                let is_tuned = changes.is_some();
+                Some(worth(&rest, period, N_CELLS)?)
+                    .filter(|worth| worth.is_enough(strictness) || is_tuned && worth.is_obvious())
             })
             .collect();
         let most = enough.iter().map(|worth| worth.gain).fold(0.0, f64::max);
-        let nearly = enough.into_iter().filter(|worth| worth.gain >= NEARLY * most);
-        let Some(best) = nearly.min_by(|one, other| one.period.total_cmp(&other.period)) else { break };
+        let nearly = if changes.is_some() { NEARLY_TUNED } else { NEARLY };
+        let nearly_best = enough.into_iter().filter(|worth| worth.gain >= nearly * most);
+        let Some(best) = nearly_best.min_by(|one, other| one.period.total_cmp(&other.period)) else { break };
+        let best = if changes.is_some() { shortest_part(&rest, best) } else { best };
         let best = refined(&rest, best);
         let shape = Shape::of(&rest, best.period, best.n_cells, 0, clip(&rest));
         rest.iter_mut().enumerate().for_each(|(step, sample)| *sample -= shape.profile.value(step as f64));
@@ -251,7 +348,33 @@ fn is_of_given(period: f64, given: Periods, is_known: bool, n: usize) -> bool {
 
 /// Periods at which the periodogram of differences stands out, the clearest first, and those whose frequencies are the differences of the
 /// clearest.
-fn peaks(samples: &[f64]) -> Vec<f64> {
+fn peaks(samples: &[f64], n_between: usize) -> Vec<f64> {
+    let changes = changes(samples);
+    let Ok(statistics::Periodogram { powers, .. }) = statistics::periodogram(&changes) else { return Vec::new() };
+    let is_peak = |idx: &usize| {
+        let around = [idx.wrapping_sub(1), idx + 1].map(|idx| powers.get(idx).copied().unwrap_or(0.0));
+        around.iter().all(|power| *power < powers[*idx])
+    };
+    let clear =
+        |idx: usize| Some((idx, powers[idx] / neighbourhood(&powers, idx))).filter(|(_, ratio)| *ratio > PEAK_MIN);
+    let mut peaks: Vec<(usize, f64)> = (0..powers.len()).filter(is_peak).filter_map(clear).collect();
+    peaks.sort_by(|one, other| other.1.total_cmp(&one.1));
+    peaks.truncate(N_PEAKS);
+    // In cycles over all samples.
+    let mut frequencies: Vec<f64> = peaks.iter().map(|(idx, _)| (idx + 1) as f64 + summit(&powers, *idx)).collect();
+    let clearest = frequencies[..frequencies.len().min(n_between)].to_vec();
+    for (idx, one) in clearest.iter().enumerate() {
+        frequencies.extend(clearest[..idx].iter().map(|other| (one - other).abs()));
+    }
+    frequencies
+        .into_iter()
+        .filter(|frequency| *frequency > 1.0)
+        .map(|frequency| samples.len() as f64 / frequency)
+        .collect()
+}
+
+/// From each sample to the next, over gaps none, and none that is out of proportion.
+fn changes(samples: &[f64]) -> Vec<f64> {
     let mut last = None;
     let mut changes: Vec<f64> = samples
         .iter()
@@ -265,27 +388,35 @@ fn peaks(samples: &[f64]) -> Vec<f64> {
         .collect();
     let most = CLIP * changes.iter().map(|change| change.abs()).sum::<f64>() / changes.len() as f64;
     changes.iter_mut().for_each(|change| *change = change.clamp(-most, most));
-    let Ok(statistics::Periodogram { powers, .. }) = statistics::periodogram(&changes) else { return Vec::new() };
-    let is_peak = |idx: &usize| {
-        let around = [idx.wrapping_sub(1), idx + 1].map(|idx| powers.get(idx).copied().unwrap_or(0.0));
-        around.iter().all(|power| *power < powers[*idx])
-    };
-    let clear =
-        |idx: usize| Some((idx, powers[idx] / neighbourhood(&powers, idx))).filter(|(_, ratio)| *ratio > PEAK_MIN);
-    let mut peaks: Vec<(usize, f64)> = (0..powers.len()).filter(is_peak).filter_map(clear).collect();
-    peaks.sort_by(|one, other| other.1.total_cmp(&one.1));
-    peaks.truncate(N_PEAKS);
-    // In cycles over all samples.
-    let mut frequencies: Vec<f64> = peaks.iter().map(|(idx, _)| (idx + 1) as f64 + summit(&powers, *idx)).collect();
-    let clearest = frequencies[..frequencies.len().min(N_BETWEEN)].to_vec();
-    for (idx, one) in clearest.iter().enumerate() {
-        frequencies.extend(clearest[..idx].iter().map(|other| (one - other).abs()));
+    changes
+}
+
+/// The period near one at which its harmonics are strongest.
+fn tuned(changes: &[f64], period: f64) -> f64 {
+    let mut frequency = 1.0 / period;
+    for n_harmonics in TUNED_BY {
+        let bin = 1.0 / (changes.len() * n_harmonics) as f64;
+        let tried = (-N_TRIED..=N_TRIED).map(|away| frequency + 0.5 * bin * f64::from(away) / f64::from(N_TRIED));
+        let strength = |frequency: f64| -> f64 {
+            let below_half = (1..=n_harmonics).map(|harmonic| harmonic as f64 * frequency).take_while(|one| *one < 0.5);
+            below_half.map(|one| power(changes, one)).sum()
+        };
+        let strengths = tried.map(|frequency| (frequency, strength(frequency)));
+        frequency = strengths.max_by(|(_, one), (_, other)| one.total_cmp(other)).map_or(frequency, |(best, _)| best);
     }
-    frequencies
-        .into_iter()
-        .filter(|frequency| *frequency > 1.0)
-        .map(|frequency| samples.len() as f64 / frequency)
-        .collect()
+    1.0 / frequency
+}
+
+/// Of the samples at a frequency in cycles a step.
+fn power(samples: &[f64], frequency: f64) -> f64 {
+    let (turn_im, turn_re) = (std::f64::consts::TAU * frequency).sin_cos();
+    let (mut re, mut im) = (1.0, 0.0);
+    let (mut sum_re, mut sum_im) = (0.0, 0.0);
+    for sample in samples {
+        (sum_re, sum_im) = (sum_re + sample * re, sum_im + sample * im);
+        (re, im) = (re * turn_re - im * turn_im, re * turn_im + im * turn_re);
+    }
+    sum_re * sum_re + sum_im * sum_im
 }
 
 /// The median of the bins around one.
@@ -329,6 +460,14 @@ fn worth(samples: &[f64], period: f64, n_cells: usize) -> Option<Worth> {
     Some(Worth { period, n_cells: shape.profile.n_cells(), gain, share: gain / squares, deviations, n_cycles, helped })
 }
 
+/// Of a period and its parts, the shortest that explains nearly as much.
+fn shortest_part(samples: &[f64], best: Worth) -> Worth {
+    let parts = (2..=N_PARTS).rev().map(|n_parts| best.period / f64::from(n_parts));
+    let possible = parts.filter(|period| Periods::RANGE.contains(period));
+    let tested = possible.filter_map(|period| worth(samples, period, N_CELLS));
+    tested.into_iter().find(|worth| worth.gain >= NEARLY_TUNED * best.gain).unwrap_or(best)
+}
+
 /// Of the periods around one, and shapes in few cells and in many, the one that is worth most.
 fn refined(samples: &[f64], best: Worth) -> Worth {
     let n = samples.len() as f64;
@@ -367,6 +506,11 @@ impl Found {
 }
 
 impl Worth {
+    /// Whether the share speaks for itself, however few cycles there are.
+    fn is_obvious(&self) -> bool {
+        self.share > SHARE_OBVIOUS && self.deviations > DEVIATIONS_MIN && self.helped >= HELPED_MIN
+    }
+
     fn is_enough(&self, strictness: f64) -> bool {
         let deviations = DEVIATIONS_MIN * (1.0 + FEW_CYCLES / self.n_cycles);
         self.share > strictness * SHARE_MIN

@@ -41,7 +41,7 @@ pub(super) const AUTO_EVERY: usize = 100;
 pub(super) const AUTO_WINDOW: usize = 600;
 
 /// What the candidates of AUTO may cost unless the text says otherwise, in multiplications with addition per sample.
-pub(super) const AUTO_BUDGET: u64 = 30_000;
+pub(super) const AUTO_BUDGET: u64 = 35_000;
 
 /// A budget beyond what any candidate costs.
 const AUTO_BUDGET_MAX: usize = 1_000_000_000;
@@ -62,7 +62,7 @@ const ETS_EXAMPLE: &str = "ETS(A,Ad,N) or ETS(A,A,N,bounds=admissible)";
 const NWS_EXAMPLE: &str = "NWS or NWS(by=mae,recent=100)";
 const TAR_EXAMPLE: &str = "TAR(2) or TAR(4,delay=2)";
 const SEASONAL_EXAMPLE: &str = "SEASONAL, SEASONAL(288) or SEASONAL(288,2016)";
-const AUTO_EXAMPLE: &str = "AUTO or AUTO(every=100,window=600,budget=30000)";
+const AUTO_EXAMPLE: &str = "AUTO or AUTO(every=100,window=600,budget=35000)";
 const REFIT_EXAMPLE: &str = "REFIT(AR(16),every=100,window=600)";
 
 impl FromStr for Spec {

@@ -3,6 +3,7 @@
 mod arfima;
 mod arma;
 mod auto;
+mod auto_season;
 mod backtest;
 mod bad_input;
 mod compare;

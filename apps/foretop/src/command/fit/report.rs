@@ -1,14 +1,15 @@
 //! What a fit found. The JSON is specified in docs/formats/cli.md.
 
 use std::io::Write;
+use std::time::Duration;
 
-use predict::{Inference, Model};
+use predict::{Inference, Model, SeasonStanding};
 use serde::Serialize;
 use statistics::{Residuals, StatisticError};
 use text::figure::six_digits;
 use text::{Align, Table};
 
-use crate::speakers::{Detail, Speaker};
+use crate::speakers::{Detail, Speaker, season_line};
 use crate::whiteness::{Normality, Whiteness};
 
 /// A fitted model, its coefficients, and what its errors look like.
@@ -25,6 +26,8 @@ pub struct Report {
     bic: Option<f64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     speakers: Vec<Speaker>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    season: Option<SeasonStanding>,
     errors: Errors,
 }
 
@@ -62,11 +65,13 @@ impl Report {
             aicc: inference.as_ref().and_then(Inference::aicc),
             bic: inference.as_ref().and_then(Inference::bic),
             speakers: Speaker::all(model),
+            season: model.season(),
             errors: Errors::of(&model.one_step_errors(samples), n_lags, n_fitted),
         }
     }
 
-    pub fn write(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+    /// `step` is that of the samples, if they have times.
+    pub fn write(&self, step: Option<Duration>, out: &mut dyn Write) -> anyhow::Result<()> {
         let gaps = if self.n_gaps == 0 { String::new() } else { format!(" and {} gaps", self.n_gaps) };
         writeln!(out, "{}, fitted to {} samples{gaps}", self.model, self.n_samples)?;
         if !self.parameters.is_empty() {
@@ -76,6 +81,9 @@ impl Report {
         if !self.speakers.is_empty() {
             writeln!(out)?;
             write!(out, "{}", Speaker::table(&self.speakers, Detail::Full))?;
+        }
+        if let Some(season) = &self.season {
+            writeln!(out, "\n{}", season_line(season, step))?;
         }
         writeln!(out)?;
         for (name, sentence) in self.sentences() {

@@ -1,8 +1,9 @@
 //! A forecast on paper: as a table, as CSV, as JSON. Specified in docs/formats/cli.md.
 
 use std::io::Write;
+use std::time::Duration;
 
-use predict::{Forecast, Intervals};
+use predict::{Forecast, Intervals, SeasonStanding};
 use serde::Serialize;
 use series::Series;
 use text::figure::six_digits;
@@ -10,7 +11,7 @@ use text::{Align, Table};
 use units::{Confidence, Timestamp};
 
 use super::fitted;
-use crate::speakers::{Detail, Speaker};
+use crate::speakers::{Detail, Speaker, season_line};
 
 /// What was fitted to what, and what it says.
 #[derive(Debug, Serialize)]
@@ -36,6 +37,8 @@ struct Fitted {
     n_samples: usize,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     speakers: Vec<Speaker>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    season: Option<SeasonStanding>,
 }
 
 #[derive(Debug, Serialize)]
@@ -80,6 +83,7 @@ impl Prediction {
                 innovation_variance: model.innovation_variance(),
                 n_samples: model.n_samples(),
                 speakers: Speaker::all(model),
+                season: model.season(),
             },
             forecast: (1..=forecast.n_leads()).map(lead).collect(),
         }
@@ -94,6 +98,9 @@ impl Prediction {
         if !self.fitted.speakers.is_empty() {
             writeln!(out, "\n{} weighs, for the next value:", self.model)?;
             write!(out, "{}", Speaker::table(&self.fitted.speakers, Detail::Short))?;
+        }
+        if let Some(season) = &self.fitted.season {
+            writeln!(out, "\n{}", season_line(season, self.step_seconds.map(Duration::from_secs_f64)))?;
         }
         Ok(())
     }

@@ -158,6 +158,7 @@ pub fn detail() -> Detail {
                 fitted_at: None,
                 n_refits: 1,
                 speakers: Vec::new(),
+                season: None,
             }),
             waiting: None,
         }),
