@@ -77,7 +77,8 @@ pub fn season_line(season: &SeasonStanding, step: Option<Duration>) -> String {
         let seconds = step.map(|step| Duration::from_secs((n_steps * step.as_secs_f64()).round() as u64));
         seconds.filter(|time| !time.is_zero()).map_or_else(String::new, |time| format!(" ({})", span::format(time)))
     };
-    let lengths = season.periods.iter().map(|steps| format!("{} steps{}", six_digits(*steps), in_time(*steps)));
+    let lengths =
+        season.periods.iter().map(|steps| format!("{} steps{}", (steps * 100.0).round() / 100.0, in_time(*steps)));
     let found = format!("season of {} found", lengths.collect::<Vec<_>>().join(" and "));
     let model = &season.spec;
     match season.best() {

@@ -180,6 +180,6 @@ fn a_season_that_auto_finds_is_said() {
     let season = &run_with_input(&[&args[..], &["--format", "json"]].concat(), &rows).json()["fitted"]["season"];
     assert_eq!((&season["model"], &season["period_steps"]), (&"SEASONAL(288)".into(), &[288.0][..].into()));
     assert!(season["leads"].as_array().unwrap().iter().any(|at| at["error_ratio"].as_f64().unwrap() < 0.9));
-    let noise: String = (0..700).map(|t| format!("{}\n", (t * t * 7919 + t * 31) % 1009)).collect();
+    let noise: String = (0..700_u64).map(|t| format!("{}\n", t.pow(3) * 7919 % 1009)).collect();
     assert!(!run_with_input(&["predict", "-", "--model", "AUTO"], &noise).output().contains("season of"));
 }
