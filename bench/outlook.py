@@ -1,7 +1,7 @@
 """Hours and a day ahead: outlooks beside AUTO, statsforecast's seasonal models and boosted trees, on the same windows of the same series.
 
 Errors are absolute, over all leads within a horizon, and scaled by the mean absolute difference of samples a day apart in the past of
-their window (MASE). "with hours" is the outlook of the same steps that agrees with one of hours, as a node's does. CRPS is the weighted quantile loss at 0.1 to 0.9, as GIFT-Eval has it. Forecasts are medians. Everything is the
+their window (MASE). CRPS is the weighted quantile loss at 0.1 to 0.9, as GIFT-Eval has it. Forecasts are medians. Everything is the
 median over windows. Outlooks and AUTO know the bounds of CPUs, requests, network and demand, as a node does. The interval score
 (Winkler) of 80 % is its width and ten times what came outside of it, scaled as errors are: it rewards narrow intervals that hold. Peers are fitted to the last 14 days of each window's past. The trees are LightGBM's by mlforecast, set up as in
 its introduction: differences of a day, lags, rolling means and the time of day; intervals by its conformal method.
@@ -148,7 +148,6 @@ def scores_of(
     origins = np.linspace(len(samples) * 0.6, len(samples) - n_leads - 1, n_windows).astype(int)
     outlook = foretop.Outlook([day, 7 * day], n_leads, bounds=bounds)
     outlook.step(samples[: origins[0]])
-    lengths = sorted({1, day // 24})
     results: dict[str, list[Score]] = {}
     coverage = []
     for at, origin in enumerate(origins):
@@ -158,8 +157,7 @@ def scores_of(
         ends = outlook.quantiles(n_leads, COVERED)[:, known]
         coverage.append([np.mean((ends[i] <= came[known]) & (came[known] <= ends[-1 - i])) for i in (1, 0)])
         whole = filled(past)[-n_days_known * day :]
-        agreeing = foretop.Outlook.agreeing(past, lengths, [day, 7 * day], n_leads, bounds=bounds)[0]
-        for name, forecast in forecasters(outlook, agreeing, whole, series, n_leads).items():
+        for name, forecast in forecasters(outlook, whole, series, n_leads).items():
             quantiles = forecast()
             away = np.abs(came - quantiles[4])
             losses = [2 * np.nansum(pinball(came, row, level)) for row, level in zip(quantiles, LEVELS, strict=True)]
@@ -187,7 +185,7 @@ def scores_of(
 
 
 def forecasters(
-    outlook: foretop.Outlook, agreeing: foretop.Outlook, past: Samples, series: Series, n_leads: int
+    outlook: foretop.Outlook, past: Samples, series: Series, n_leads: int
 ) -> dict[str, Callable[[], Samples]]:
     """Each gives its quantiles at `LEVELS`, a row each, for so many leads."""
     day = series.day
@@ -203,7 +201,6 @@ def forecasters(
 
     return {
         "outlook": lambda: outlook.quantiles(n_leads, LEVELS.tolist()),
-        "with hours": lambda: agreeing.quantiles(n_leads, LEVELS.tolist()),
         "AUTO": auto,
         "LAST": last,
         "SeasonalNaive": peer(SeasonalNaive(day), past, n_leads),

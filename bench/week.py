@@ -24,8 +24,6 @@ def main() -> None:
     errors, losses, coverage = [], [], []
     for series in [*demand(), *made_series(np.random.default_rng(SEED), n_weeks=8)]:
         scores, covered = scores_of(hourly(series), n_windows, [DAY, 7 * DAY], n_days_known=28)
-        # They are hours already.
-        del scores["with hours"]
         errors.append([series.name, *(" ".join(f"{error:.2f}" for error in of.mase) for of in scores.values())])
         losses.append([series.name, *(f"{of.loss:.3f}" for of in scores.values())])
         coverage.append(covered)
