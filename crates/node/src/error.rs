@@ -193,7 +193,7 @@ pub(crate) enum QueryError {
         need: usize,
     },
     /// Too few steps of the length that a look ahead takes.
-    #[error("`{id}` has been measured for {}; to look {} ahead, in steps of {}, takes {} of it: ask for less, or wait", span::format(*have), span::format(*horizon), span::format(*step), span::format(*need))]
+    #[error("`{id}` has {have} of the {need} whole steps of {} that it takes to look {} ahead: ask for less, or wait", span::format(*step), span::format(*horizon))]
     TooYoung {
         /// The series.
         id: String,
@@ -201,10 +201,10 @@ pub(crate) enum QueryError {
         horizon: Duration,
         /// The steps of the answer.
         step: Duration,
-        /// How long it has been measured, in whole steps.
-        have: Duration,
-        /// For how long it has to be.
-        need: Duration,
+        /// Known steps.
+        have: usize,
+        /// Those needed.
+        need: usize,
     },
     /// A parameter or field makes no sense.
     #[error("{message}")]

@@ -17,7 +17,7 @@ use crate::engine::Entry;
 use crate::schedule::times;
 
 /// Known steps without which nothing can be said.
-const N_NEEDED: u64 = 4;
+const N_NEEDED: usize = 4;
 
 /// Paths are drawn from this, so that the same question at the same moment has the same answer.
 pub(super) const SEED: u64 = 1;
@@ -401,13 +401,12 @@ impl Past {
     }
 
     pub(crate) fn too_young(&self) -> QueryError {
-        let n_known = self.samples.iter().filter(|sample| !sample.is_nan()).count() as u64;
         QueryError::TooYoung {
             id: self.id.clone(),
             horizon: times(self.step, self.n_leads as u64),
             step: self.step,
-            have: times(self.step, n_known),
-            need: times(self.step, N_NEEDED),
+            have: self.samples.iter().filter(|sample| !sample.is_nan()).count(),
+            need: N_NEEDED,
         }
     }
 }

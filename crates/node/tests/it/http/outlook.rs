@@ -172,7 +172,7 @@ fn a_young_series_says_what_it_needs() {
     let refused = host.get("/api/v1/series/shop.requests/outlook");
     refused.check_refused(409, NotReady, None);
     assert!(
-        refused.body.contains("measured for 1h; to look 1day ahead, in steps of 30m, takes 2h"),
+        refused.body.contains("has 2 of the 4 whole steps of 30m that it takes to look 1day ahead"),
         "{}",
         refused.body
     );

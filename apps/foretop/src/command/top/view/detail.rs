@@ -201,7 +201,8 @@ mod tests {
 
     #[test]
     fn a_long_refusal_is_shown_to_its_end() {
-        let refusal = "load.1m has been measured for 1m; to look 6h ahead, in steps of 1m, takes 4m of it";
+        let refusal =
+            "`load.1m` has 1 of the 4 whole steps of 1m that it takes to look 6h ahead: ask for less, or wait";
         let lines = wrapped(refusal, 40);
         assert_eq!(lines.len(), 3, "{lines:?}");
         assert!(lines.iter().all(|line| line.len() <= 40));
