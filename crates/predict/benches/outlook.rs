@@ -2,8 +2,8 @@
 
 use std::hint::black_box;
 
-use criterion::{Criterion, criterion_group, criterion_main};
-use predict::{Outlook, Periods};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use predict::{Levels, Outlook, Periods, Resolution};
 
 const TRACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/nab/ec2_cpu_utilization_5f5533.csv");
 
@@ -25,6 +25,25 @@ fn steps(criterion: &mut Criterion) {
     });
 }
 
+/// Two weeks at five minutes with their hours, which hear and follow each other.
+fn levels(criterion: &mut Criterion) {
+    let (_, samples) = seen();
+    let resolution = |length: usize, ratio| Resolution {
+        outlook: Outlook::new(Periods::new(&[288.0, 2016.0]).expect("a day and a week").in_steps_of(length), 288),
+        samples: samples.chunks_exact(length).map(|step| step.iter().sum::<f64>() / length as f64).collect(),
+        n_before: 0,
+        ratio,
+    };
+    let mut group = criterion.benchmark_group("outlook");
+    // Told for each step of five minutes.
+    group.throughput(Throughput::Elements(samples.len() as u64)).sample_size(20);
+    group.bench_function("two_weeks_alone", |bencher| bencher.iter(|| Levels::new(vec![resolution(1, 1)])));
+    group.bench_function("two_weeks_with_hours", |bencher| {
+        bencher.iter(|| Levels::new(vec![resolution(1, 1), resolution(12, 12)]));
+    });
+    group.finish();
+}
+
 fn paths(criterion: &mut Criterion) {
     let (outlook, _) = seen();
     criterion.bench_function("outlook/1000_paths_of_100_steps", |bencher| {
@@ -32,5 +51,5 @@ fn paths(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, steps, paths);
+criterion_group!(benches, steps, levels, paths);
 criterion_main!(benches);
