@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods, ToPyArray};
-use predict::{Levels, Periods, Resolution};
+use predict::{Periods, Resolution};
 use pyo3::prelude::*;
 
 use crate::bounds::{Bounds, Pair};
@@ -74,8 +74,7 @@ fn read_periods(py: Python<'_>, steps: &[f64]) -> PyResult<Periods> {
 
 /// NaN where none is known.
 fn mean_of_known(samples: &[f64]) -> f64 {
-    let known = samples.iter().filter(|sample| !sample.is_nan());
-    known.clone().sum::<f64>() / known.count() as f64
+    statistics::summary(samples).map_or(f64::NAN, |summary| summary.mean)
 }
 
 impl Outlook {
@@ -165,10 +164,7 @@ impl Outlook {
                 ratio: length / shorter,
             });
         }
-        if resolutions.is_empty() {
-            return Ok(Vec::new());
-        }
-        Ok(py.detach(|| Levels::new(resolutions)).into_outlooks().map(Self::from).collect())
+        Ok(py.detach(|| predict::agreeing(resolutions)).into_iter().map(Self::from).collect())
     }
 
     /// Take the next sample, or several in a row, NaN for a gap.

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use predict::{Levels, Outlook, Periods, Resolution};
+use predict::{Outlook, Periods, Resolution, agreeing};
 
 const TRACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/nab/ec2_cpu_utilization_5f5533.csv");
 
@@ -37,9 +37,9 @@ fn levels(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("outlook");
     // Told for each step of five minutes.
     group.throughput(Throughput::Elements(samples.len() as u64)).sample_size(20);
-    group.bench_function("two_weeks_alone", |bencher| bencher.iter(|| Levels::new(vec![resolution(1, 1)])));
+    group.bench_function("two_weeks_alone", |bencher| bencher.iter(|| agreeing(vec![resolution(1, 1)])));
     group.bench_function("two_weeks_with_hours", |bencher| {
-        bencher.iter(|| Levels::new(vec![resolution(1, 1), resolution(12, 12)]));
+        bencher.iter(|| agreeing(vec![resolution(1, 1), resolution(12, 12)]));
     });
     group.finish();
 }

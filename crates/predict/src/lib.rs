@@ -62,7 +62,7 @@ pub use intervals::Intervals;
 pub use live::{Live, LiveFleet, Policy};
 pub use loss::Loss;
 pub use model::Model;
-pub use outlook::{Calendar, FoundSeason, Joint, Levels, Outlook, Paths, Periods, PeriodsError, Resolution, Scale};
+pub use outlook::{Calendar, FoundSeason, Joint, Outlook, Paths, Periods, PeriodsError, Resolution, Scale, agreeing};
 pub use predictor::Predictor;
 pub use run_time::{Demand, Means, MeasurementError, RunTime, RunTimeError, TimeInterval, WindowErrors};
 pub use select::{Criterion, NoScore, Ranked, select};

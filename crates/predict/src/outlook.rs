@@ -52,7 +52,7 @@ use season::{N_SEASON, Season, Step};
 
 pub use calendar::Calendar;
 pub use joint::Joint;
-pub use levels::{Levels, Resolution};
+pub use levels::{Resolution, agreeing};
 pub use paths::Paths;
 pub use periods::{Periods, PeriodsError};
 pub use scale::Scale;

@@ -34,5 +34,5 @@ pub use question::{Question, QuestionError};
 pub use record::{Bin, Record};
 pub use rule::{Rule, RuleError, Rules, RulesError, says};
 pub use statement::{Comparison, Statement, StatementError, Subject};
-pub use steps::{HORIZON_MAX, N_HISTORY_BESIDE, N_LEADS_MAX, in_common, levels, longer, n_steps, near, past, step};
+pub use steps::{HORIZON_MAX, N_LEADS_MAX, in_common, levels, longer, n_steps, near, past, past_beside, step};
 pub use trial::{Alarm, Trial, trial};

@@ -24,8 +24,8 @@ const N_STEPS_NEAR: u32 = 600;
 const HISTORY_MAX: Duration = Duration::from_secs(28 * 86_400);
 const N_HISTORY_MAX: u32 = 40_320;
 
-/// How many steps are looked at of those by which forecasts of other steps are only corrected.
-pub const N_HISTORY_BESIDE: u32 = 8192;
+/// Or so many of steps by which forecasts of others are only corrected.
+const N_HISTORY_BESIDE: u32 = 8192;
 
 /// The steps in which a series that is sampled every `own` is looked at, to see as far as `horizon`: its own or the shortest longer ones of
 /// which the horizon has at most 360.
@@ -60,6 +60,12 @@ pub fn near(own: Duration) -> Duration {
 #[must_use]
 pub fn past(step: Duration) -> Duration {
     HISTORY_MAX.min(step.saturating_mul(N_HISTORY_MAX))
+}
+
+/// How much of the past is looked at in steps by which forecasts of others are only corrected.
+#[must_use]
+pub fn past_beside(step: Duration) -> Duration {
+    past(step).min(step.saturating_mul(N_HISTORY_BESIDE))
 }
 
 /// How many steps it takes to cover a length of time.

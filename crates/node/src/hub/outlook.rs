@@ -4,7 +4,7 @@ use std::iter;
 use std::time::Duration;
 
 use picture::Picture;
-use predict::{Calendar, FoundSeason, Levels, Resolution, Scale};
+use predict::{Calendar, FoundSeason, Resolution, Scale};
 use units::{Confidence, Timestamp, span};
 use warn::{
     Chance, Expression, Foresight, Frame, HORIZON_MAX, History, Question, QuestionError, Statement, View, n_steps,
@@ -95,13 +95,12 @@ impl Hub {
         let Some(idx) = levels.iter().position(|level| level.step == past.step) else { return Ok(past.outlook()) };
         let shorter = [None].into_iter().chain(levels.iter().map(|level| Some(level.step)));
         let resolutions = levels.iter().zip(shorter).map(|(level, shorter)| level.resolution(shorter)).collect();
-        Ok(Levels::new(resolutions).outlook(idx).clone())
+        Ok(predict::agreeing(resolutions).swap_remove(idx))
     }
 
     /// The past of the same series in steps of another length; `None` where the store has none as short, or none as long yet.
     fn beside(&self, past: &Past, step: Duration) -> Result<Option<Past>, QueryError> {
-        let length = warn::past(step).min(step.saturating_mul(warn::N_HISTORY_BESIDE));
-        match self.past_over(&past.id, step, step, length) {
+        match self.past_over(&past.id, step, step, warn::past_beside(step)) {
             Ok(beside) => Ok((beside.step == step).then(|| Past { calendar: past.calendar.clone(), ..beside })),
             Err(QueryError::TooYoung { .. }) => Ok(None),
             Err(error) => Err(error),

@@ -11,7 +11,7 @@ use crate::hub::{Hub, QueryError};
 /// Outlooks that go on, half a megabyte each where a step is a minute. Rules beyond ask outlooks that are begun for them, in turns.
 const N_RUNNING_MAX: usize = 2000;
 
-/// Steps that are read at a look to begin outlooks, as soon as which the others wait for the next: some ten seconds.
+/// Steps that a look reads at most to begin outlooks, which takes some ten seconds: the others wait for the next look.
 const N_STEPS_MAX: usize = 4_000_000;
 
 /// What an outlook is of, and how far it goes: several rules may ask the same one.
@@ -49,7 +49,8 @@ impl Lookout {
         self.running.retain(|key, _| wanted.contains(key));
     }
 
-    /// The outlook of an expression up to this moment; `None` where it is another's turn. What fails begins anew when it is asked for again. Blocks while the store is read.
+    /// The outlook of an expression up to this moment; `None` where it has to wait for its turn. What fails begins anew when it is asked for
+    /// again. Blocks while the store is read.
     pub(super) fn look(&mut self, hub: &Hub, key: Key, of: &Expression) -> Result<Option<&Running>, QueryError> {
         let mut running = self.running.remove(&key);
         let goes_on = running.as_mut().map_or(Ok(false), |running| running.go_on(hub))?;

@@ -18,14 +18,6 @@ pub struct Resolution {
     pub ratio: usize,
 }
 
-/// A series in steps of several lengths, the finest first.
-///
-/// Seconds know the next minutes best, and hours what comes tomorrow. So each resolution hears what the next finer one says of the means over its own
-/// steps, and learns at each lead how much that is worth. Forecasts are then settled from above: those of each finer resolution are moved until their means
-/// are those of the next coarser one, but for what the two usually differ by (a mean of medians is no median of means where errors are skewed).
-#[derive(Clone, Debug, PartialEq)]
-pub struct Levels(Vec<Level>);
-
 #[derive(Clone, Debug, PartialEq)]
 struct Level {
     resolution: Resolution,
@@ -35,48 +27,36 @@ struct Level {
     n: usize,
 }
 
-impl Levels {
-    /// What is to be expected after the last samples. The ends of all are meant to be about the same moment.
-    ///
-    /// # Panics
-    /// Without a resolution, or where one's ratio is 0.
-    #[must_use]
-    pub fn new(resolutions: Vec<Resolution>) -> Self {
-        let mut n_finest = 1;
-        let level = |resolution: Resolution| {
-            assert!(resolution.ratio > 0, "a step takes one finer one at least");
-            n_finest *= resolution.ratio as u64;
-            Level { resolution, n_finest, n: 0 }
-        };
-        let mut levels: Vec<Level> = resolutions.into_iter().map(level).collect();
-        let coarsest = levels.last().expect("there is a resolution").end_of_all();
-        let end = levels.iter().map(Level::end_of_all).fold(coarsest, u64::max);
-        // What is longer has a say in when what is finer goes on.
-        (1..=levels.len()).rev().for_each(|n| advance(&mut levels[..n], end));
-        for idx in 1..levels.len() {
-            let (finer, coarser) = levels.split_at_mut(idx);
-            coarser[0].hear(&finer[idx - 1]);
-        }
-        for idx in (1..levels.len()).rev() {
-            let (finer, coarser) = levels.split_at_mut(idx);
-            finer[idx - 1].agree_with(&coarser[0]);
-        }
-        Self(levels)
+/// What is to be expected of a series after its last samples in steps of several lengths, the finest first, so that all agree until one takes a sample. The ends of all
+/// are meant to be about the same moment.
+///
+/// Seconds know the next minutes best, and hours what comes tomorrow. So each resolution hears what the next finer one says of the means over its own
+/// steps, and learns at each lead how much that is worth. Forecasts are then settled from above: those of each finer resolution are moved until their means
+/// are those of the next coarser one, but for what the two usually differ by: a mean of medians is no median of means where errors are skewed.
+///
+/// # Panics
+/// Where a ratio is 0.
+#[must_use]
+pub fn agreeing(resolutions: Vec<Resolution>) -> Vec<Outlook> {
+    let mut n_finest = 1;
+    let level = |resolution: Resolution| {
+        assert!(resolution.ratio > 0, "a step takes one finer one at least");
+        n_finest *= resolution.ratio as u64;
+        Level { resolution, n_finest, n: 0 }
+    };
+    let mut levels: Vec<Level> = resolutions.into_iter().map(level).collect();
+    let end = levels.iter().map(Level::end_of_all).max().unwrap_or(0);
+    // What is longer has a say in when what is finer goes on.
+    (1..=levels.len()).rev().for_each(|n| advance(&mut levels[..n], end));
+    for idx in 1..levels.len() {
+        let (finer, coarser) = levels.split_at_mut(idx);
+        coarser[0].hear(&finer[idx - 1]);
     }
-
-    /// That of one resolution, by its place.
-    ///
-    /// # Panics
-    /// Where there is none.
-    #[must_use]
-    pub fn outlook(&self, idx: usize) -> &Outlook {
-        &self.0[idx].resolution.outlook
+    for idx in (1..levels.len()).rev() {
+        let (finer, coarser) = levels.split_at_mut(idx);
+        finer[idx - 1].agree_with(&coarser[0]);
     }
-
-    /// Those of all, the finest first. They agree until one takes a sample.
-    pub fn into_outlooks(self) -> impl Iterator<Item = Outlook> {
-        self.0.into_iter().map(|level| level.resolution.outlook)
-    }
+    levels.into_iter().map(|level| level.resolution.outlook).collect()
 }
 
 /// Lets the last of these take what it has up to a moment, and those before it what they have by then.
