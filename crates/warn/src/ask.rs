@@ -51,6 +51,8 @@ pub struct Frame<'a> {
     pub start: Timestamp,
     /// How long each is.
     pub step: Duration,
+    /// How many of them are looked at, at most: of a season that is longer nothing can be said.
+    pub n_steps: usize,
     /// What the quantity can be, both ends included.
     pub range: (f64, f64),
     /// The days and weeks that it may follow, and with them any other season; `None` to see none at all.
@@ -61,9 +63,12 @@ impl Frame<'_> {
     /// An outlook of so many steps that has no sample yet.
     #[must_use]
     pub fn outlook(&self, n_leads: usize) -> Outlook {
-        let Self { start, step, range: (min, max), calendar } = *self;
+        let Self { start, step, n_steps, range: (min, max), calendar } = *self;
         let outlook = match calendar {
-            Some(calendar) => Outlook::new(Periods::day_and_week(step), n_leads).in_days_of(calendar, start, step),
+            Some(calendar) => {
+                let periods = Periods::day_and_week(step).known_in(n_steps);
+                Outlook::new(periods, n_leads).in_days_of(calendar, start, step)
+            }
             None => Outlook::new(Periods::NONE, n_leads).only_given(),
         };
         outlook.within(min, max)

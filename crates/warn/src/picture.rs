@@ -118,6 +118,7 @@ mod tests {
         let past = Past {
             start: units::Timestamp::from_nanos(0),
             step: Duration::from_secs(60),
+            n_steps: 1000,
             range: (0.0, 1.0),
             calendar: None,
         };

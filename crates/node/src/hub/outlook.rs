@@ -43,6 +43,8 @@ pub(crate) struct Past {
     pub(crate) calendar: Option<Calendar>,
     /// Where the first step begins.
     pub(crate) start: Timestamp,
+    /// How many steps are looked at, at most.
+    n_steps_max: usize,
     /// NaN for a gap; the first is known.
     pub(crate) samples: Vec<f64>,
     /// Where the last step begins.
@@ -228,6 +230,7 @@ impl Hub {
             unit: told.unit,
             range: (or_endless(range.min, f64::NEG_INFINITY), or_endless(range.max, f64::INFINITY)),
             step,
+            n_steps_max: n_steps(length, step) as usize,
             calendar,
             start: told.start + times(step, n_gaps as u64),
             origin: told.start + times(step, (told.values.len() as u64).saturating_sub(1)),
@@ -384,7 +387,8 @@ impl Past {
     }
 
     fn frame(&self) -> Frame<'_> {
-        Frame { start: self.start, step: self.step, range: self.range, calendar: self.calendar.as_ref() }
+        let Self { start, step, range, n_steps_max: n_steps, ref calendar, .. } = *self;
+        Frame { start, step, n_steps, range, calendar: calendar.as_ref() }
     }
 
     fn seasons(&self, found: &[FoundSeason]) -> Vec<api::Season> {

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::N_PERIODS_MIN;
+
 /// The lengths of a series' seasons in steps, at most two, such as a day and a week.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Periods(pub(super) [f64; 2]);
@@ -81,6 +83,13 @@ impl Periods {
         let steps = self.steps().map(|steps| steps / n as f64);
         let told: Vec<f64> = steps.filter(|steps| Self::RANGE.contains(steps)).collect();
         Self::new(&told).unwrap_or(Self::NONE)
+    }
+
+    /// Those that come once and a half in `n` steps. Of others nothing can be said by then, and the samples of a longest one are kept.
+    #[must_use]
+    pub fn known_in(self, n: usize) -> Self {
+        let known: Vec<f64> = self.steps().filter(|steps| N_PERIODS_MIN * steps <= n as f64).collect();
+        Self::new(&known).unwrap_or(Self::NONE)
     }
 
     /// The shortest one, or what takes its place where there is none, in steps: memory is counted in it.

@@ -392,6 +392,13 @@ fn gaps_and_infinities_are_left_out() {
 }
 
 #[test]
+fn of_a_season_that_does_not_come_half_again_nothing_is_known() {
+    let periods = Periods::new(&[48.0, 336.0]).unwrap();
+    let known = [504, 503, 72, 71].map(|n| periods.known_in(n).steps().collect::<Vec<_>>());
+    assert_eq!(known, [vec![48.0, 336.0], vec![48.0], vec![48.0], vec![]]);
+}
+
+#[test]
 fn periods_are_refused_with_what_would_be_right() {
     let message = |steps: &[f64]| Periods::new(steps).unwrap_err().to_string();
     assert!(message(&[3.0]).contains("from 4 to 1,000,000"));
