@@ -14,8 +14,8 @@ use std::time::Duration;
 use clap::error::ErrorKind;
 use clap::{Args, Parser, ValueEnum};
 use clock::Stopwatch;
-use mpi_run::{Ending, Header, Measurement, Outcome, Progress, Session, Writer, library};
-use program::Failure;
+use mpi_run::{Ending, Header, Measurement, Outcome, Session, Writer, library};
+use program::{Failure, Progress};
 
 /// Asks a program for its MPI library, before MPI is begun: `foretop mpi` finds the launcher by the answer.
 pub const LIBRARY_FLAG: &str = "--mpi-library";

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use des::Protocol;
-use mpi_run::{Measurement, Outcome, Progress, Writer};
+use mpi_run::{Measurement, Outcome, Writer};
 use mpi_sim::Settings;
 use mpi_sim::result::Simulation;
 use picture::{Kind, Picture};
-use program::Failure;
+use program::{Failure, Progress};
 
 /// How the simulation runs; the result does not depend on it, if what it says of tags is so.
 #[derive(Args, Clone, Copy, Debug)]

@@ -15,7 +15,6 @@ mod measurement;
 mod neighbour;
 mod outcome;
 mod presence;
-mod progress;
 mod survey;
 mod work;
 
@@ -32,7 +31,6 @@ pub use measurement::Measurement;
 pub use neighbour::{Neighbour, Neighbours};
 pub use outcome::{MalformedRecord, Outcome, OutcomeError, Writer};
 pub use presence::{AWAY_RATIO_MAX, Presence};
-pub use progress::Progress;
 #[cfg(feature = "mpi")]
 pub use session::{Session, broadcast, gather, library, n_ranks_of, rank_of};
 pub use survey::ClockQuality;

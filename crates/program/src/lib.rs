@@ -1,16 +1,18 @@
-//! What programs do alike: how a command ends, and who asks it to.
+//! What programs do alike: how a command ends, who asks it to, and how far it is.
 //!
-//! It opens nothing and writes where it is told. Arguments are each program's own.
+//! It opens nothing, reads no clock but to begin counting, and writes where it is told. Arguments are each program's own.
 #![forbid(unsafe_code)]
 
 mod failure;
 mod interruption;
+mod progress;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 pub use failure::{Failure, Fault};
 pub use interruption::Interruption;
+pub use progress::Progress;
 
 /// Ends a program called `name`: what is left goes out, a failure is told in one line, and its status is the exit status.
 pub fn end(name: &str, done: Result<(), Failure>, out: &mut dyn Write, err: &mut dyn Write) -> ExitCode {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
@@ -284,14 +285,14 @@ fn a_busy_neighbour_is_named_and_no_pair_of_ranks() {
 fn a_rank_that_was_stopped_for_a_while_was_off_its_core() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.jsonl");
-    // Exchanges so long that what a cycle has beside them hardly counts: the run takes about as long as it was to.
-    let arguments = ["--size", "1MiB", "--time", "4s", "--quick", "--quiet", "--out", text(&path)];
+    // Exchanges so long that what a cycle has beside them hardly counts: the run takes about as long as it was to, and says more than once how far
+    // it is.
+    let arguments = ["--size", "1MiB", "--time", "8s", "--quick", "--out", text(&path)];
     let mut launched = command(ACE, &Placing { n_ranks: 2, ..Placing::default() }, &arguments);
     let _turn = turn();
-    let mut launcher = launched.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    wait_until("phase two", LIMIT, || {
-        fs::read_to_string(&path).ok().filter(|text| text.contains("\"ace.application\""))
-    });
+    let mut launcher = launched.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut told = BufReader::new(launcher.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(told.any(|line| line.contains("phase two, cycles: ")), "no line tells that phase two's clock runs");
     let ranks = descendants_running(launcher.id(), ACE);
     let signal = |name: &str| {
         let sent = std::process::Command::new("kill").args([name, &ranks[0].to_string()]).status().unwrap();
@@ -299,21 +300,21 @@ fn a_rank_that_was_stopped_for_a_while_was_off_its_core() {
     };
     let other = Process::new(ranks[1].cast_signed()).unwrap();
     let ticks = || other.stat().unwrap().utime + other.stat().unwrap().stime;
-    // It computes, or waits by computing.
-    let wait_for = |n: u64| {
-        let until = ticks() + n;
-        wait_until("what the other rank computes", LIMIT, || (ticks() >= until).then_some(()));
-    };
-    // What was written says that phase two follows, not that its clock runs.
-    wait_for(ticks_per_second() / 2);
     signal("-STOP");
-    wait_for(ticks_per_second());
+    // It computes, or waits by computing: the rank that was stopped is away for this second at least.
+    let until = ticks() + ticks_per_second();
+    wait_until("a second of the other rank", LIMIT, || (ticks() >= until).then_some(()));
     signal("-CONT");
+    told.for_each(drop);
     assert!(wait_until("the launcher's end", LIMIT, || launcher.try_wait().unwrap()).success());
     let outcome = Outcome::read(&path).unwrap();
-    let away: Vec<f64> =
-        outcome.all::<RankResult>(RANK).unwrap().iter().map(|rank| rank.away.unwrap().run_ratio).collect();
-    assert!(away.iter().any(|ratio| *ratio > 0.1), "{away:?}");
+    let away_ns: Vec<f64> = outcome
+        .all::<RankResult>(RANK)
+        .unwrap()
+        .iter()
+        .map(|rank| rank.away.unwrap().run_ratio * rank.run_ns)
+        .collect();
+    assert!(away_ns.iter().any(|away_ns| *away_ns > 0.9e9), "{away_ns:?}");
     check_nobody_is_blamed(&outcome);
 }
 

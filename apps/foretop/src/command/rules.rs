@@ -11,6 +11,7 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 use node::RulesFile;
 use node_api::{Client, ErrorCode, RuleText, RuleTrial, Seasons, TriedRule};
+use program::Progress;
 use serde::Serialize;
 use text::{Align, Table, printable};
 use units::span;
@@ -20,7 +21,10 @@ use crate::argument::{NodeArgs, TableOrJson, positive_span};
 use crate::failure::OrUsage;
 use crate::help::examples;
 use crate::near_name::explain_unknown_signals;
-use crate::terminal::write_json;
+use crate::terminal::{say, write_json};
+
+/// So many rules are answered before anybody wonders.
+const N_AT_ONCE: usize = 10;
 
 /// Try rules for warnings on the past, and watch them
 ///
@@ -159,7 +163,7 @@ impl Check {
             let warns = probability.is_some_and(|probability| probability >= rule.raise);
             Ok(Told { rule: rule.clone(), probability, warns, problem })
         };
-        let told = rules.rules().iter().map(tell).collect::<anyhow::Result<Vec<_>>>()?;
+        let told = of_each(&rules, "rules checked", tell)?;
         match self.format {
             TableOrJson::Json => write_json(out, &told)?,
             TableOrJson::Table => {
@@ -203,11 +207,7 @@ impl Test {
     fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let rules = read(&self.file)?;
         let client = self.node.client()?;
-        let tried = rules
-            .rules()
-            .iter()
-            .map(|rule| self.try_rule(&client, rule).with_context(|| of_rule(rule)))
-            .collect::<anyhow::Result<Vec<_>>>()?;
+        let tried = of_each(&rules, "rules tried", |rule| self.try_rule(&client, rule).with_context(|| of_rule(rule)))?;
         match self.format {
             TableOrJson::Json => write_json(out, &tried)?,
             TableOrJson::Table => {
@@ -267,6 +267,21 @@ impl Test {
 
 fn read(file: &Path) -> anyhow::Result<Rules> {
     Ok(RulesFile::open(file).or_usage()?.rules().clone())
+}
+
+/// Asks for each rule by itself, and says how far it is where that may take a while.
+fn of_each<T>(rules: &Rules, what: &str, ask: impl Fn(&Rule) -> anyhow::Result<T>) -> anyhow::Result<Vec<T>> {
+    let total = rules.rules().len();
+    let mut progress = (total > N_AT_ONCE).then(Progress::start);
+    let asked = rules.rules().iter().enumerate().map(|(done, rule)| {
+        if let Some(line) =
+            progress.as_mut().and_then(|progress| progress.line(clock::instant(), what, done as u64, total as u64))
+        {
+            say(&line);
+        }
+        ask(rule)
+    });
+    asked.collect()
 }
 
 fn of_rule(rule: &Rule) -> String {

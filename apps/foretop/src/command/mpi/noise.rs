@@ -8,9 +8,10 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::{Parser, ValueEnum};
 use clock::Stopwatch;
-use mpi_run::{ClockQuality, Header, Measurement, Placement, Progress, Writer, allowed_cpus};
+use mpi_run::{ClockQuality, Header, Measurement, Placement, Writer, allowed_cpus};
 use noise::record::kind;
 use noise::{Injection, LocalPlan, Method, Noise, PlanError, TogetherPlan, Work};
+use program::Progress;
 use units::span;
 
 use crate::failure::OrUsage;

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::program::Progress;
 use anyhow::{Context, ensure};
 use clap::Args;
 use miniapp::record::RunSeen;
 use miniapp::{Changes, Data};
-use mpi_run::{Flavour, Header, Outcome, Progress, Writer};
+use mpi_run::{Flavour, Header, Outcome, Writer};
 use mpi_trace::{Event, Operation, Recording, RingKind};
 use netmodel::Description;
 use statistics::median;
