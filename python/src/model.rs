@@ -289,6 +289,16 @@ impl Model {
         state.speakers(py)
     }
 
+    /// Table or None : What the season is worth that an ``AUTO`` found, a row for each lead up to 256.
+    ///
+    /// Columns ``model``, as ``SEASONAL(288)``; ``lead``; ``weight``, its share in the forecast; ``rival``, the best of the models that know no season; and
+    /// ``error_ratio``, the root mean squared error of late over the rival's. None where no season was found, and for any other model.
+    #[getter]
+    fn season<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let state = self.motion.lock(py).clone();
+        state.season(py)
+    }
+
     /// Return a predictor of its own that stands at the end of the fit's samples.
     fn predictor(&self, py: Python<'_>) -> Predictor {
         Predictor::new(Motion::new(self.origin.clone(), self.motion.axis(py)))

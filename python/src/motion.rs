@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard};
 
 use numpy::PyArray1;
-use predict::Spec;
+use predict::{SeasonStanding, Spec};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyList};
@@ -61,6 +61,19 @@ impl State {
             let weights = standings.iter().map(|standing| standing.leads[idx].weight);
             columns.set_item(format!("weight_{lead}"), PyArray1::from_iter(py, weights))?;
         }
+        py.import("foretop._tables")?.call_method1("Table", (columns,)).map(Some)
+    }
+
+    /// What the season is worth that an AUTO found: a `Table` with a row for each lead; None where it found none, and of any other model.
+    pub(crate) fn season<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(SeasonStanding { spec, leads, .. }) = self.predictor.model().season() else { return Ok(None) };
+        let columns = PyDict::new(py);
+        let names = |names: Vec<String>| py.import("numpy")?.call_method1("array", (names,));
+        columns.set_item("model", names(vec![spec.to_string(); leads.len()])?)?;
+        columns.set_item("lead", PyArray1::from_iter(py, leads.iter().map(|lead| lead.lead as i64)))?;
+        columns.set_item("weight", PyArray1::from_iter(py, leads.iter().map(|lead| lead.weight)))?;
+        columns.set_item("rival", names(leads.iter().map(|lead| lead.rival.to_string()).collect())?)?;
+        columns.set_item("error_ratio", PyArray1::from_iter(py, leads.iter().map(|lead| lead.error_ratio)))?;
         py.import("foretop._tables")?.call_method1("Table", (columns,)).map(Some)
     }
 }

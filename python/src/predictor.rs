@@ -59,6 +59,16 @@ impl Predictor {
         state.speakers(py)
     }
 
+    /// Table or None : What the season is worth that an ``AUTO`` found, a row for each lead up to 256.
+    ///
+    /// Columns ``model``, as ``SEASONAL(288)``; ``lead``; ``weight``, its share in the forecast; ``rival``, the best of the models that know no season; and
+    /// ``error_ratio``, the root mean squared error of late over the rival's. None where no season was found, and for any other model.
+    #[getter]
+    fn season<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let state = self.motion.lock(py).clone();
+        state.season(py)
+    }
+
     /// Take the next sample, or several in their order.
     ///
     /// Parameters

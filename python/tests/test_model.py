@@ -141,6 +141,19 @@ def test_the_speakers_of_auto_share_the_forecast() -> None:
     assert foretop.fit(NILE, "AR(2)").speakers is None
 
 
+def test_auto_tells_what_the_season_that_it_found_is_worth() -> None:
+    rng = np.random.default_rng(1)
+    steps = np.arange(2_000)
+    series = 10 * (steps % 50 < 10) + rng.normal(size=len(steps))
+    predictor = foretop.fit(series[:600]).predictor()
+    predictor.step(series[600:])
+    season = predictor.season
+    assert season is not None and season["model"][0] == "SEASONAL(50)"
+    assert season["error_ratio"].min() < 0.5 and season["weight"].max() > 0.5
+    assert foretop.fit(rng.normal(size=600)).season is None
+    assert foretop.fit(NILE, "AR(2)").season is None
+
+
 @pytest.mark.usefixtures("agg")
 def test_a_forecast_is_drawn_where_it_belongs() -> None:
     index = pd.date_range("2026-01-01", periods=100, freq="h")
