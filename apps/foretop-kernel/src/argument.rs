@@ -12,6 +12,7 @@ use program::Failure;
 use secret::{Form, Privacy};
 
 use crate::command::failed;
+use crate::mpi_calls::WithMpi;
 
 /// Which agent to ask: by its socket, or through a node that was started with `foretop up --kernel`.
 #[derive(Args)]
@@ -167,8 +168,9 @@ pub fn opener_with_ring(
     ring_bytes: u32,
     notes: &mut Vec<String>,
 ) -> Result<Box<dyn Opener>, Failure> {
+    let with_mpi = |others| Box::new(WithMpi(others)) as Box<dyn Opener>;
     let by_proc = || match nodes.iter().all(|node| *node == Node::Host) {
-        true => Ok(Box::new(ProcOpener) as Box<dyn Opener>),
+        true => Ok(with_mpi(Box::new(ProcOpener))),
         false => Err(failed(kernel::Error::WholeHostOnly { arm: "/proc" })),
     };
     if source == Source::Proc {
@@ -176,7 +178,7 @@ pub fn opener_with_ring(
     }
     // Whether programs can be loaded at all is the same for all nodes.
     match Bpf::open(Node::Host, GroupLimits::default()) {
-        Ok(_) => Ok(Box::new(BpfOpener::with_ring(ring_bytes))),
+        Ok(_) => Ok(with_mpi(Box::new(BpfOpener::with_ring(ring_bytes)))),
         Err(error @ (kernel::Error::NoBtf | kernel::Error::NotAllowed)) if source == Source::Best => {
             notes.push(format!("{error}; counting by /proc"));
             by_proc()

@@ -4,6 +4,7 @@ mod argument;
 mod capture;
 mod command;
 mod delivery;
+mod mpi_calls;
 
 use std::io;
 use std::process::ExitCode;

@@ -5,7 +5,7 @@ use crate::{Error, Ran, Reading};
 
 /// A source of readings of one subsystem.
 pub trait Arm {
-    /// `bpf` or `proc`, for the records.
+    /// `bpf`, `proc` or `tracer`, for the records.
     fn name(&self) -> &'static str;
 
     /// All counters as they are.

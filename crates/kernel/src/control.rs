@@ -177,7 +177,7 @@ pub struct SubsystemStatus {
     pub name: String,
     /// Whether it is measured.
     pub is_on: bool,
-    /// Where counters come from: `bpf` or `proc`.
+    /// Where counters come from: `bpf`, `proc` or `tracer`.
     pub source: String,
     /// One event in so many is looked at; nothing while its probes are off for the budget's sake.
     pub weight: Option<u32>,
@@ -241,7 +241,7 @@ pub struct Summarized {
     pub node: u32,
     /// The subsystem's name.
     pub subsystem: String,
-    /// `bpf` or `proc`.
+    /// `bpf`, `proc` or `tracer`.
     pub source: String,
     /// On the monotonic clock.
     pub start_ns: u64,

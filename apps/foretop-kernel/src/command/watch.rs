@@ -119,7 +119,8 @@ fn how(one: &Pulled) -> String {
         ("bpf", Measure::Shed) => "probes off: too dear for the budget".into(),
         ("bpf", Measure::Weight(1)) => cost,
         ("bpf", Measure::Weight(weight)) => format!("{cost}, one in {weight} sampled"),
-        (source, _) => format!("from /{source}"),
+        ("proc", _) => "from /proc".into(),
+        (source, _) => format!("from the {source}"),
     }
 }
 

@@ -7,6 +7,9 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
+use mpi_job::{Folder, Process};
+use mpi_trace::{Event, Operation, Peer, Reading, RingHeader, RingKind, Subject};
+
 use crate::kernel;
 
 pub struct Agent {
@@ -114,6 +117,49 @@ fn points_of_one_s_own_are_a_subsystem_that_controllers_change() {
     assert!(
         agent.done(&["status", "--points"]).lines().any(|line| line.contains("user.execs") && line.contains("off"))
     );
+}
+
+/// A job of this user's, whose folder goes with it.
+struct Job(Folder);
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        let _ = self.0.clone().remove();
+    }
+}
+
+#[test]
+fn what_a_traced_mpi_program_sends_is_in_the_summary() {
+    let process = Process::this();
+    let job = Job(Folder::create(&mpi_job::root().join(format!("agent-test-{}", process.pid))).unwrap());
+    let header = RingHeader {
+        kind: RingKind::Calls,
+        rank: 0,
+        n_ranks: 2,
+        pid: process.pid,
+        pid_started: process.started,
+        thread: 0,
+        is_counter: false,
+        reading: Reading::default(),
+        tree: 0,
+        host: "here".into(),
+    };
+    let ring = job.0.create_ring(1024, &header).unwrap();
+    let agent = Agent::start(&["--source", "proc", "--interval", "50ms", "--on"]);
+    let subject = Subject::Call { communicator: 0, peer: Peer::Rank(1), tag: Some(3) };
+    let send = Event { start: 1_000, end: 1_700, bytes: 4096, operation: Operation::SEND, is_failed: false, subject };
+    let mut writer = ring.ring().writer();
+    let summary = testkit::wait_until("a pull that sees a send", testkit::PATIENCE, || {
+        writer.write(send.to_records());
+        let told: serde_json::Value = serde_json::from_str(&agent.done(&["status", "--summaries"])).unwrap();
+        let of_mpi = told["summaries"].as_array()?.iter().find(|one| one["subsystem"] == "mpi")?.clone();
+        of_mpi["points"]["Send"]["count"].is_u64().then_some(of_mpi)
+    });
+    let send = &summary["points"]["Send"];
+    let n = send["count"].as_u64().unwrap();
+    assert_eq!(summary["source"], "tracer");
+    assert_eq!((send["returned"].as_u64(), send["time_ns"].as_u64()), (Some(4096 * n), Some(700 * n)), "{summary}");
+    assert_eq!((send["min_ns"].as_u64(), send["max_ns"].as_u64()), (Some(700), Some(700)));
 }
 
 #[test]

@@ -1,0 +1,413 @@
+//! What MPI programs of this user call on this host, taken from the rings that the tracer writes anyway.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread;
+use std::time::Duration;
+
+use kernel::control::PointState;
+use kernel::{Arm, Counters, Error, GroupLimits, N_RANGES, Node, Opener, Price, Reading, Subsystem, Timing, Traced};
+use mpi_job::{Folder, JobError, RingFile};
+use mpi_trace::{Cursor, Drain, Event, Family, Line, Peer, RingKind, Subject};
+
+/// The subsystem that is read from rings.
+const NAME: &str = "mpi";
+/// Points, by their numbers there.
+const SEND: usize = 0;
+const RECEIVE: usize = 1;
+const WAIT: usize = 2;
+const COLLECTIVE: usize = 3;
+
+/// A fifth of what the ring of a rank holds that makes a call each 15 microseconds.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// Records that are read at once.
+const N_AT_ONCE: usize = 1 << 12;
+
+/// Opens the subsystem `mpi` itself, and leaves the others to another opener.
+pub struct WithMpi(pub Box<dyn Opener>);
+
+impl Opener for WithMpi {
+    fn open(
+        &mut self,
+        node: &Node,
+        groups: &GroupLimits,
+        subsystem: &'static Subsystem,
+    ) -> Result<(Box<dyn Arm>, Price), Error> {
+        if subsystem.name == NAME {
+            return Ok((
+                Box::new(MpiCalls::follow(Rings::below(&mpi_job::root(), node, groups, subsystem))),
+                Price::default(),
+            ));
+        }
+        self.0.open(node, groups, subsystem)
+    }
+
+    fn prepare(&mut self, groups: &GroupLimits, subsystem: &'static Subsystem) -> Result<(), Error> {
+        if subsystem.name == NAME { Ok(()) } else { self.0.prepare(groups, subsystem) }
+    }
+
+    fn drain(&mut self, each: &mut dyn FnMut(&Node, Traced)) {
+        self.0.drain(each);
+    }
+}
+
+/// Rings, and a thread that reads them before they are overwritten, until this is dropped.
+struct MpiCalls {
+    rings: Arc<Mutex<Rings>>,
+    _ends_with_this: Sender<()>,
+}
+
+impl MpiCalls {
+    fn follow(rings: Rings) -> Self {
+        let rings = Arc::new(Mutex::new(rings));
+        let (ends, ended) = mpsc::channel();
+        let read = Arc::clone(&rings);
+        thread::spawn(move || {
+            while ended.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+                lock(&read).look();
+            }
+        });
+        Self { rings, _ends_with_this: ends }
+    }
+}
+
+fn lock(rings: &Mutex<Rings>) -> MutexGuard<'_, Rings> {
+    rings.lock().expect("whoever reads rings does not panic")
+}
+
+impl Arm for MpiCalls {
+    fn name(&self) -> &'static str {
+        "tracer"
+    }
+
+    fn read(&mut self) -> Result<Reading, Error> {
+        let mut rings = lock(&self.rings);
+        rings.look();
+        Ok(rings.reading())
+    }
+
+    fn set_weight(&mut self, _weight: u32) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn set_states(&mut self, states: &[PointState]) -> Result<(), Error> {
+        let mut rings = lock(&self.rings);
+        // What was written before counts as it was asked for then.
+        rings.look();
+        rings.states = states.to_vec();
+        Ok(())
+    }
+
+    fn set_shed(&mut self, _is_shed: bool) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn missing(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// The rings of a node's processes, and what was in them.
+struct Rings {
+    root: PathBuf,
+    node: Node,
+    groups: GroupLimits,
+    states: Vec<PointState>,
+    followed: Vec<Followed>,
+    /// Files that are there and of no use: other kinds of rings, other nodes' processes, broken ones.
+    passed_by: BTreeSet<PathBuf>,
+    cells: BTreeMap<(usize, usize), Counters>,
+    n_lost: u64,
+    /// Room for what is read at once.
+    events: Vec<Event>,
+}
+
+struct Followed {
+    file: RingFile,
+    cursor: Cursor,
+}
+
+impl Rings {
+    /// Counts from now on what is written into rings of jobs in folders below `root`.
+    fn below(root: &Path, node: &Node, groups: &GroupLimits, subsystem: &Subsystem) -> Self {
+        let known = |is_known: bool| is_known.then_some(0);
+        let cells = subsystem.points.iter().enumerate().map(|(number, point)| {
+            let (is_timed, is_sized) = (point.timing == Timing::Timed, point.is_sized);
+            let nothing = Counters {
+                count: Some(0),
+                time_ns: known(is_timed),
+                asked: known(is_sized),
+                returned: known(is_sized),
+                ranges: is_timed.then_some([0; N_RANGES]),
+                ..Counters::default()
+            };
+            ((number, 0), nothing)
+        });
+        let mut rings = Self {
+            root: root.into(),
+            node: node.clone(),
+            groups: groups.clone(),
+            states: vec![PointState::Summary; subsystem.points.len()],
+            followed: Vec::new(),
+            passed_by: BTreeSet::new(),
+            cells: cells.collect(),
+            n_lost: 0,
+            events: Vec::new(),
+        };
+        rings.find();
+        for followed in &mut rings.followed {
+            followed.cursor.position = followed.file.ring().n_written();
+        }
+        rings
+    }
+
+    /// Takes notice of rings that were made since.
+    fn find(&mut self) {
+        // Folders of this user that cannot be read any more are those of jobs that ended.
+        for folder in Folder::all(&self.root).unwrap_or_default() {
+            let is_known = |path: &Path| {
+                self.passed_by.contains(path) || self.followed.iter().any(|followed| followed.file.path == path)
+            };
+            for found in folder.rings_but(is_known).unwrap_or_default() {
+                match found {
+                    Ok(file) if file.header.kind == RingKind::Calls && is_on(&self.node, file.header.pid) => {
+                        self.followed.push(Followed { file, cursor: Cursor::default() });
+                    }
+                    Ok(RingFile { path, .. }) | Err(JobError::Ring { path, .. } | JobError::File { path, .. }) => {
+                        self.passed_by.insert(path);
+                    }
+                    Err(_) => {}
+                }
+            }
+        }
+    }
+
+    /// Counts what was written since the last look, also by ranks that have ended since.
+    fn look(&mut self) {
+        self.find();
+        for Followed { file, cursor } in &mut self.followed {
+            let line = file.line();
+            let mut drain = Drain::from(file.ring(), *cursor);
+            // As much as there can be: a rank that goes on meanwhile is not run after.
+            for _ in 0..=file.ring().capacity() / N_AT_ONCE as u64 {
+                self.n_lost = self.n_lost.saturating_add(drain.take(N_AT_ONCE, &mut self.events));
+                for event in self.events.drain(..) {
+                    count(&mut self.cells, &self.groups, &self.states, &line, &event);
+                }
+            }
+            *cursor = drain.cursor();
+        }
+        // Nobody writes into a ring any more whose file is gone: what was written before that is in it.
+        self.followed
+            .retain(|Followed { file, cursor }| file.path.exists() || cursor.position < file.ring().n_written());
+        self.passed_by.retain(|path| path.exists());
+    }
+
+    /// All counters; the shortest and longest are those since the last reading.
+    fn reading(&mut self) -> Reading {
+        let cells = self.cells.clone();
+        self.cells.values_mut().for_each(|cell| (cell.min_ns, cell.max_ns) = (None, None));
+        let lost = [("records of MPI calls were overwritten before they were read", self.n_lost)].into();
+        Reading { at_ns: clock::monotonic_ns(), cells, lost, ..Reading::default() }
+    }
+}
+
+fn count(
+    cells: &mut BTreeMap<(usize, usize), Counters>,
+    groups: &GroupLimits,
+    states: &[PointState],
+    line: &Line,
+    event: &Event,
+) {
+    let Some(point) = point(event).filter(|&point| states[point] != PointState::Inactive) else { return };
+    let is_sized = point != WAIT;
+    let group = if is_sized { groups.as_slice().partition_point(|limit| *limit < event.bytes) } else { 0 };
+    let length_ns = line.span_ns(event.end - event.start);
+    let add = |to: &mut Option<u64>, more: u64| *to = Some(to.unwrap_or(0).saturating_add(more));
+    let cell = cells.entry((point, group)).or_default();
+    add(&mut cell.count, 1);
+    cell.sampled += 1;
+    add(&mut cell.time_ns, length_ns);
+    if is_sized {
+        add(&mut cell.asked, event.bytes);
+        add(&mut cell.returned, if event.is_failed { 0 } else { event.bytes });
+    }
+    cell.min_ns = Some(cell.min_ns.map_or(length_ns, |least| least.min(length_ns)));
+    cell.max_ns = Some(cell.max_ns.map_or(length_ns, |most| most.max(length_ns)));
+    let range =
+        &mut cell.ranges.get_or_insert([0; N_RANGES])[(length_ns | 1).ilog2().min(N_RANGES as u32 - 1) as usize];
+    *range = range.wrapping_add(1);
+}
+
+/// What an event counts for. A part is a message of its own, as the receive of `MPI_Sendrecv`.
+fn point(event: &Event) -> Option<usize> {
+    let (peer, is_part) = match event.subject {
+        Subject::Call { peer, .. } => (peer, false),
+        Subject::Part { peer, .. } => (peer, true),
+        Subject::Stage { .. } => return None,
+    };
+    match event.operation.family() {
+        // No message goes to nobody.
+        Family::Send | Family::Receive | Family::Exchange if peer == Peer::Null => None,
+        Family::Send => Some(SEND),
+        Family::Receive => Some(RECEIVE),
+        Family::Exchange if !is_part => Some(SEND),
+        Family::Wait if !is_part => Some(WAIT),
+        Family::Barrier | Family::Collective => Some(COLLECTIVE),
+        _ => None,
+    }
+}
+
+/// Whether a process that runs is on a node.
+fn is_on(node: &Node, pid: u32) -> bool {
+    let process = |pid: u32| procfs::process::Process::new(pid.cast_signed()).ok();
+    match node {
+        Node::Host => true,
+        Node::Tree(root) => {
+            let parent = |pid: &u32| Some(process(*pid)?.stat().ok()?.ppid.cast_unsigned()).filter(|pid| *pid != 0);
+            std::iter::successors(Some(pid), parent).any(|pid| pid == *root)
+        }
+        Node::Cgroup(folder) => {
+            let Some(mount) = folder.ancestors().filter(|above| above.join("cgroup.procs").exists()).last() else {
+                return false;
+            };
+            let own = process(pid).and_then(|process| process.cgroups().ok());
+            own.into_iter()
+                .flatten()
+                .filter(|group| group.hierarchy == 0)
+                .any(|group| mount.join(group.pathname.trim_start_matches('/')).starts_with(folder))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use mpi_job::Process;
+    use mpi_trace::{Operation, RingHeader};
+    use tempfile::{TempDir, tempdir};
+
+    use super::*;
+
+    fn ring(folder: &Folder, rank: u32, capacity: u64) -> RingFile {
+        let this = Process::this();
+        let header = RingHeader {
+            kind: RingKind::Calls,
+            rank,
+            n_ranks: 2,
+            pid: this.pid,
+            pid_started: this.started,
+            thread: 0,
+            is_counter: false,
+            reading: mpi_trace::Reading::default(),
+            tree: 0,
+            host: "here".into(),
+        };
+        folder.create_ring(capacity, &header).unwrap()
+    }
+
+    fn job() -> (TempDir, Folder) {
+        let root = tempdir().unwrap();
+        let folder = Folder::create(&root.path().join("job")).unwrap();
+        (root, folder)
+    }
+
+    fn rings(root: &TempDir, node: &Node) -> Rings {
+        Rings::below(root.path(), node, &GroupLimits::default(), kernel::find(NAME).unwrap())
+    }
+
+    fn call(operation: Operation, peer: Peer, bytes: u64, length_ns: u64) -> Event {
+        let subject = Subject::Call { communicator: 0, peer, tag: None };
+        Event { start: 1_000, end: 1_000 + length_ns, bytes, operation, is_failed: false, subject }
+    }
+
+    fn write(ring: &RingFile, events: &[Event]) {
+        let mut writer = ring.ring().writer();
+        events.iter().for_each(|event| writer.write(event.to_records()));
+    }
+
+    /// Count, nanoseconds, bytes returned.
+    fn figures(reading: &Reading, point: usize, group: usize) -> (u64, u64, u64) {
+        let cell = &reading.cells[&(point, group)];
+        (cell.count.unwrap(), cell.time_ns.unwrap(), cell.returned.unwrap_or(0))
+    }
+
+    fn n_lost(reading: &Reading) -> u64 {
+        reading.lost.values().sum()
+    }
+
+    #[test]
+    fn calls_count_from_the_opening_on_by_what_they_move() {
+        let (root, folder) = job();
+        let (early, peer) = (ring(&folder, 0, 64), Peer::Rank(1));
+        write(&early, &[call(Operation::SEND, peer, 8, 100)]);
+        let mut rings = rings(&root, &Node::Host);
+        let part = Subject::Part { communicator: 0, peer, tag: None };
+        write(
+            &early,
+            &[
+                call(Operation::SEND, peer, 64, 100),
+                Event { is_failed: true, ..call(Operation::SSEND, peer, 10, 300) },
+                call(Operation::SEND, Peer::Null, 10, 50),
+                call(Operation::SENDRECV, peer, 5_000, 200),
+                Event { subject: part, ..call(Operation::RECV, peer, 1 << 40, 200) },
+                call(Operation::WAITALL, Peer::None, 0, 7),
+                call(Operation::BARRIER, Peer::None, 0, 9),
+                call(Operation::INIT, Peer::None, 0, 9),
+            ],
+        );
+        let late = ring(&folder, 1, 64);
+        write(&late, &[call(Operation::IALLREDUCE, Peer::None, 8, 1)]);
+        rings.look();
+        let reading = rings.reading();
+        assert_eq!(figures(&reading, SEND, 0), (2, 400, 64));
+        assert_eq!((reading.cells[&(SEND, 0)].min_ns, reading.cells[&(SEND, 0)].max_ns), (Some(100), Some(300)));
+        assert_eq!(reading.cells[&(SEND, 0)].ranges.unwrap()[6..9], [1, 0, 1]);
+        assert_eq!(figures(&reading, SEND, 3), (1, 200, 5_000));
+        assert_eq!(figures(&reading, RECEIVE, 7), (1, 200, 1 << 40));
+        assert_eq!(figures(&reading, WAIT, 0), (1, 7, 0));
+        assert_eq!(figures(&reading, COLLECTIVE, 0), (2, 10, 8));
+        assert_eq!(n_lost(&reading), 0);
+
+        rings.states[SEND] = PointState::Inactive;
+        write(&early, &[call(Operation::SEND, peer, 8, 1), call(Operation::RECV, peer, 8, 1)]);
+        rings.look();
+        let reading = rings.reading();
+        assert_eq!((figures(&reading, SEND, 0).0, figures(&reading, RECEIVE, 0).0), (2, 1));
+        assert_eq!(reading.cells[&(SEND, 0)].min_ns, None);
+    }
+
+    #[test]
+    fn what_was_overwritten_is_counted_as_lost_and_a_rank_that_ended_is_read_to_its_end() {
+        let (root, folder) = job();
+        fs::write(folder.path().join("calls-7-0.ring"), [7; 4000]).unwrap();
+        let mut rings = rings(&root, &Node::Host);
+        let ring = ring(&folder, 0, 8);
+        rings.look();
+        write(&ring, &[call(Operation::SEND, Peer::Rank(1), 8, 1); 100]);
+        folder.remove().unwrap();
+        rings.look();
+        let reading = rings.reading();
+        assert_eq!(figures(&reading, SEND, 0).0 + n_lost(&reading), 100);
+        assert!(n_lost(&reading) >= 92);
+        assert!(rings.followed.is_empty() && rings.passed_by.is_empty());
+    }
+
+    #[test]
+    fn a_node_has_the_calls_of_its_own_processes() {
+        let (root, folder) = job();
+        let ring = ring(&folder, 0, 8);
+        let mut own = rings(&root, &Node::Tree(std::process::id()));
+        let mut other = rings(&root, &Node::Tree(u32::MAX));
+        let mut nowhere = rings(&root, &Node::Cgroup("/nowhere/a".into()));
+        write(&ring, &[call(Operation::SEND, Peer::Rank(1), 8, 1)]);
+        let seen = [&mut own, &mut other, &mut nowhere].map(|rings| {
+            rings.look();
+            figures(&rings.reading(), SEND, 0).0
+        });
+        assert_eq!(seen, [1, 0, 0]);
+    }
+}
