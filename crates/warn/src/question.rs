@@ -35,12 +35,22 @@ struct Course {
 }
 
 /// Why a statement and a time make no question.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum QuestionError {
     /// The statement is in another unit.
     #[error(transparent)]
     Statement(#[from] StatementError),
+    /// The signal is never beyond the line, or always.
+    #[error("`{}` is {}, so `{statement}` is {} true{}", statement.of, range_text(*range), if *is_always { "always" } else { "never" }, hint(*range))]
+    Range {
+        /// The statement.
+        statement: Box<Statement>,
+        /// The least and the greatest that the signal can be.
+        range: (f64, f64),
+        /// Whether it is true of all values rather than of none.
+        is_always: bool,
+    },
     /// Only values can hold for a time.
     #[error("`for` is about values in a row; leave it out, or leave out `max`, `min` and `mean`")]
     ForOfAll,
@@ -52,20 +62,42 @@ pub enum QuestionError {
     },
 }
 
+fn range_text((least, most): (f64, f64)) -> String {
+    match (least.is_finite(), most.is_finite()) {
+        (true, true) => format!("from {least} to {most}"),
+        (true, false) => format!("{least} or more"),
+        _ => format!("{most} or less"),
+    }
+}
+
+/// Whoever writes `cpu.busy > 90` means a percentage.
+fn hint(range: (f64, f64)) -> &'static str {
+    if range == (0.0, 1.0) { "; a share is written as `0.9` or `90 %`" } else { "" }
+}
+
 impl Question {
-    /// Whether `statement` about a series in this unit and of this step comes true `within` a time, and holds for `lasting`. Both are
-    /// rounded up to whole steps.
+    /// Whether `statement` about a series in this unit, of values in this range and of this step comes true `within` a time, and holds for `lasting`.
+    /// Both are rounded up to whole steps.
     ///
     /// # Errors
-    /// For a statement in another unit, and for a `lasting` that is longer than `within` or beside a maximum, minimum or mean.
+    /// For a statement in another unit, for one that is true of no value in the range or of all, and for a `lasting` that is longer than `within` or beside a maximum, minimum or mean.
     pub fn of(
         statement: &Statement,
         unit: &str,
+        range: (f64, f64),
         within: Duration,
         lasting: Option<Duration>,
         step: Duration,
     ) -> Result<Self, QuestionError> {
         let line = statement.line(unit)?;
+        let [is_true_of_least, is_true_of_most] = [range.0, range.1].map(|end| statement.comparison.holds(end, line));
+        if is_true_of_least == is_true_of_most {
+            return Err(QuestionError::Range {
+                statement: Box::new(statement.clone()),
+                range,
+                is_always: is_true_of_least,
+            });
+        }
         if lasting.is_some() && statement.subject != Subject::Any {
             return Err(QuestionError::ForOfAll);
         }
@@ -175,6 +207,21 @@ mod tests {
         assert_eq!(any.of_samples(&[4.0]), Some(Some(1)), "what is true stays true");
         assert_eq!(any.of_samples(&[1.0, 1.0]), None);
         assert_eq!(any.of_samples(&[f64::NAN, f64::NAN, f64::NAN, 1.0, 1.0]), None);
+    }
+
+    #[test]
+    fn what_no_value_can_be_makes_no_question() {
+        let told = |text: &str, range: (f64, f64)| {
+            let (statement, minute) = (text.parse().unwrap(), Duration::from_secs(60));
+            Question::of(&statement, "ratio", range, minute, None, minute).map_err(|error| error.to_string())
+        };
+        let (share, amount) = ((0.0, 1.0), (0.0, f64::INFINITY));
+        let never = told("x > 90", share).unwrap_err();
+        assert_eq!(never, "`x` is from 0 to 1, so `x > 90` is never true; a share is written as `0.9` or `90 %`");
+        assert!(told("x <= 100 %", share).unwrap_err().contains("always true"));
+        assert!(told("x < 0", amount).unwrap_err().contains("`x` is 0 or more, so `x < 0` is never true"));
+        assert!(told("x >= 100 %", share).is_ok() && told("x > 0", amount).is_ok());
+        assert!(told("x < -4", (f64::NEG_INFINITY, f64::INFINITY)).is_ok());
     }
 
     #[test]

@@ -7,10 +7,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use clap::{Args, Subcommand};
 use node::RulesFile;
-use node_api::{Client, ErrorCode, RuleText, RuleTrial, Seasons, TriedRule};
+use node_api::{Client, ClientError, ErrorCode, RuleText, RuleTrial, Seasons, TriedRule};
 use program::Progress;
 use serde::Serialize;
 use text::{Align, Table, printable};
@@ -109,6 +109,22 @@ struct Silence {
     node: NodeArgs,
 }
 
+/// Why nothing is said of a rule.
+#[derive(Debug, PartialEq, Serialize)]
+#[serde(transparent)]
+struct Problem {
+    text: String,
+    /// Rather than that its series is too young.
+    #[serde(skip)]
+    is_wrong: bool,
+}
+
+impl Problem {
+    fn shown(&self) -> String {
+        printable(&self.text)
+    }
+}
+
 /// What a rule says now. Specified in docs/formats/cli.md.
 #[derive(Debug, PartialEq, Serialize)]
 struct Told {
@@ -118,7 +134,7 @@ struct Told {
     warns: bool,
     /// Why there is no probability.
     #[serde(skip_serializing_if = "Option::is_none")]
-    problem: Option<String>,
+    problem: Option<Problem>,
 }
 
 /// What a rule would have done. Specified in docs/formats/cli.md.
@@ -130,7 +146,7 @@ struct Tried {
     tried: Option<TriedRule>,
     /// Why it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
-    problem: Option<String>,
+    problem: Option<Problem>,
 }
 
 impl RulesCommand {
@@ -150,16 +166,9 @@ impl Check {
         let rules = read(&self.file)?;
         let client = self.node.client()?;
         let tell = |rule: &Rule| {
-            let (probability, problem) =
-                match client.probability(&rule.when.to_string(), rule.within, rule.lasting, Seasons::Learned) {
-                    Ok(answer) => (Some(answer.probability), None),
-                    // The others may have an answer all the same.
-                    Err(error) if error.code() == Some(ErrorCode::NotReady) => (None, Some(error.to_string())),
-                    Err(error) => {
-                        let error = explain_unknown_signals(&client, rule.when.of.signals(), error);
-                        return Err(error).with_context(|| of_rule(rule));
-                    }
-                };
+            let asked = client.probability(&rule.when.to_string(), rule.within, rule.lasting, Seasons::Learned);
+            let (answer, problem) = answer(&client, rule, asked)?;
+            let probability = answer.map(|answer| answer.probability);
             let warns = probability.is_some_and(|probability| probability >= rule.raise);
             Ok(Told { rule: rule.clone(), probability, warns, problem })
         };
@@ -181,13 +190,14 @@ impl Check {
                         printable(&rule.when.to_string()),
                         span::format(rule.within),
                         probability.map_or_else(|| "-".to_owned(), |known| format!("{:.0} %", 100.0 * known)),
-                        if *warns { "yes".to_owned() } else { problem.as_deref().map_or_else(from, printable) },
+                        if *warns { "yes".to_owned() } else { problem.as_ref().map_or_else(from, Problem::shown) },
                     ]);
                 }
                 write!(out, "{table}")?;
             }
         }
-        Ok(())
+        out.flush()?;
+        all_make_sense(told.iter().map(|told| &told.problem))
     }
 }
 
@@ -207,7 +217,7 @@ impl Test {
     fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let rules = read(&self.file)?;
         let client = self.node.client()?;
-        let tried = of_each(&rules, "rules tried", |rule| self.try_rule(&client, rule).with_context(|| of_rule(rule)))?;
+        let tried = of_each(&rules, "rules tried", |rule| self.try_rule(&client, rule))?;
         match self.format {
             TableOrJson::Json => write_json(out, &tried)?,
             TableOrJson::Table => {
@@ -234,13 +244,14 @@ impl Test {
                         n(|tried| tried.n_events),
                         n(|tried| tried.n_foreseen),
                         ahead.map_or_else(|| "-".to_owned(), length),
-                        problem.as_deref().map_or_else(String::new, printable),
+                        problem.as_ref().map_or_else(String::new, Problem::shown),
                     ]);
                 }
                 write!(out, "{table}")?;
             }
         }
-        Ok(())
+        out.flush()?;
+        all_make_sense(tried.iter().map(|tried| &tried.problem))
     }
 
     fn try_rule(&self, client: &Client, rule: &Rule) -> anyhow::Result<Tried> {
@@ -255,12 +266,7 @@ impl Test {
             past: Some(span::format(self.past)),
             season: self.no_season.then_some(false),
         };
-        let (tried, problem) = match client.try_rule(&trial) {
-            Ok(tried) => (Some(tried), None),
-            // The others may have an answer all the same.
-            Err(error) if error.code() == Some(ErrorCode::NotReady) => (None, Some(error.to_string())),
-            Err(error) => return Err(explain_unknown_signals(client, rule.when.of.signals(), error)),
-        };
+        let (tried, problem) = answer(client, rule, client.try_rule(&trial))?;
         Ok(Tried { rule: rule.clone(), tried, problem })
     }
 }
@@ -282,6 +288,33 @@ fn of_each<T>(rules: &Rules, what: &str, ask: impl Fn(&Rule) -> anyhow::Result<T
         ask(rule)
     });
     asked.collect()
+}
+
+/// What a node answers of a rule, or why it does not: of the others there may be something to say all the same.
+fn answer<T>(
+    client: &Client,
+    rule: &Rule,
+    asked: Result<T, ClientError>,
+) -> anyhow::Result<(Option<T>, Option<Problem>)> {
+    let problem = |text: String, is_wrong| Ok((None, Some(Problem { text, is_wrong })));
+    match asked {
+        Ok(answer) => Ok((Some(answer), None)),
+        Err(error) => match error.code() {
+            Some(ErrorCode::NotReady) => problem(error.to_string(), false),
+            Some(ErrorCode::UnknownSeries | ErrorCode::BadParameter) => {
+                problem(explain_unknown_signals(client, rule.when.of.signals(), error).to_string(), true)
+            }
+            _ => Err(error).with_context(|| of_rule(rule)),
+        },
+    }
+}
+
+/// Fails where a rule is wrong as it is written.
+fn all_make_sense<'a>(problems: impl ExactSizeIterator<Item = &'a Option<Problem>>) -> anyhow::Result<()> {
+    let n_rules = problems.len();
+    let n_wrong = problems.flatten().filter(|problem| problem.is_wrong).count();
+    ensure!(n_wrong == 0, "{n_wrong} of {n_rules} rules have no answer as they are written");
+    Ok(())
 }
 
 fn of_rule(rule: &Rule) -> String {

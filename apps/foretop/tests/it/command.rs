@@ -1,6 +1,6 @@
 //! Running the binary to its end, and what it said.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -39,7 +39,13 @@ pub fn run_with_input(args: &[&str], input: &str) -> Ended {
 }
 
 pub fn end_of(command: &mut Command) -> Ended {
-    ended(command.output().unwrap())
+    loop {
+        match command.output() {
+            // A process that another test is about to start still has the file open that this one has just written.
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
+            output => return ended(output.unwrap()),
+        }
+    }
 }
 
 fn ended(output: std::process::Output) -> Ended {

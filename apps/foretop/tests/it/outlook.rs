@@ -83,6 +83,18 @@ fn rules_say_what_they_would_have_done() {
         table.lines().count() == 3 && table.contains("ask for less, or wait"),
         "one answer is better than none: {table}"
     );
+    let wrong = folder.path().join("wrong.toml");
+    let other = |name: &str, when: &str| rule.replace("full", name).replace("shop.requests > 140", when);
+    std::fs::write(
+        &wrong,
+        format!("{}{rule}{}", other("gone", "shop.requets > 140"), other("high", "shop.requests > 140MB")),
+    )
+    .unwrap();
+    let ended = node.run(&["rules", "check", wrong.to_str().unwrap()]);
+    assert!(ended.status == 1 && ended.stderr.contains("2 of 3 rules have no answer"), "{}", ended.stderr);
+    for part in ["did you mean shop.requests?", "shop.requests > 140 ", "write the number alone"] {
+        assert!(ended.stdout.contains(part), "{}", ended.stdout);
+    }
     let tried = node.run(&["rules", "test", file, "--past", "5d", "--format", "json"]).json();
     let n = |key: &str| tried[0][key].as_u64().unwrap();
     // One peak a day; which of the days at both ends count depends on the hour.

@@ -172,7 +172,10 @@ impl Hub {
             if let Some(parts) = aligned(parts) {
                 let units: Vec<&str> = parts.iter().map(|past| &*past.unit).collect();
                 let unit = of.unit(&units).map_err(|error| bad("statement", error.to_string()))?;
+                let endless = (f64::NEG_INFINITY, f64::INFINITY);
+                let range = if of.is_signal() { parts[0].range } else { endless };
                 return Ok(Pasts {
+                    range,
                     samples: parts.iter().map(|past| past.samples.clone()).collect(),
                     parts,
                     unit,
@@ -287,6 +290,8 @@ pub(crate) struct Pasts {
     pub(crate) of: Expression,
     /// Of the expression.
     pub(crate) unit: String,
+    /// The least and the greatest that it can be: known of a signal alone.
+    pub(crate) range: (f64, f64),
     /// One for each signal, in their order.
     parts: Vec<Past>,
     /// Of each.
@@ -297,7 +302,7 @@ impl Pasts {
     /// Of a series alone.
     pub(crate) fn of(past: Past) -> Self {
         let (of, unit, samples) = (Expression::from(&*past.id), past.unit.clone(), vec![past.samples.clone()]);
-        Self { of, unit, samples, parts: vec![past] }
+        Self { of, unit, range: past.range, samples, parts: vec![past] }
     }
 
     pub(crate) fn step(&self) -> Duration {
@@ -331,8 +336,9 @@ impl Pasts {
         within: Duration,
         lasting: Option<Duration>,
     ) -> Result<Question, QueryError> {
-        Question::of(statement, &self.unit, within, lasting, self.step()).map_err(|error| {
-            let field = if matches!(error, QuestionError::Statement(_)) { "statement" } else { "for" };
+        Question::of(statement, &self.unit, self.range, within, lasting, self.step()).map_err(|error| {
+            let is_of_statement = matches!(error, QuestionError::Statement(_) | QuestionError::Range { .. });
+            let field = if is_of_statement { "statement" } else { "for" };
             bad(field, error.to_string())
         })
     }

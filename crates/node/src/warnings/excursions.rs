@@ -234,6 +234,7 @@ mod tests {
             foresight: Foresight::new(of.clone(), vec![Outlook::new(Periods::day_and_week(STEP), 4)]),
             of,
             unit: String::new(),
+            range: (f64::NEG_INFINITY, f64::INFINITY),
             step: STEP,
             n_leads: 4,
             known: start,

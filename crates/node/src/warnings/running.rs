@@ -13,6 +13,7 @@ pub(super) struct Running {
     pub(super) foresight: Foresight,
     pub(super) of: Expression,
     pub(super) unit: String,
+    pub(super) range: (f64, f64),
     pub(super) step: Duration,
     pub(super) n_leads: usize,
     /// Where the last known step begins.
@@ -38,6 +39,7 @@ impl Running {
             last: f64::NAN,
             next: begin,
             unit: past.unit.clone(),
+            range: past.range,
         };
         running.take(&past.samples, n_steps);
         running

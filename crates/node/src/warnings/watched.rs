@@ -94,7 +94,7 @@ impl Watched {
         if let Some(said) = self.said.filter(|said| said.next == running.next) {
             return Ok(said);
         }
-        let question = Question::of(when, &running.unit, *within, *lasting, running.step);
+        let question = Question::of(when, &running.unit, running.range, *within, *lasting, running.step);
         let question = question.map_err(|error| error.to_string())?;
         let futures = futures(&running.foresight, question.n_leads, SEED);
         let futures = futures.ok_or_else(|| format!("`{}` is too young for a forecast", when.of))?;
