@@ -168,7 +168,7 @@ pub fn opener_with_ring(
     ring_bytes: u32,
     notes: &mut Vec<String>,
 ) -> Result<Box<dyn Opener>, Failure> {
-    let with_mpi = |others| Box::new(WithMpi(others)) as Box<dyn Opener>;
+    let with_mpi = |others| Box::new(WithMpi::beside(others)) as Box<dyn Opener>;
     let by_proc = || match nodes.iter().all(|node| *node == Node::Host) {
         true => Ok(with_mpi(Box::new(ProcOpener))),
         false => Err(failed(kernel::Error::WholeHostOnly { arm: "/proc" })),

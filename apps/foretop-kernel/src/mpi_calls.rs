@@ -2,15 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
 use kernel::control::PointState;
-use kernel::{Arm, Counters, Error, GroupLimits, N_RANGES, Node, Opener, Price, Reading, Subsystem, Timing, Traced};
+use kernel::{
+    Arm, Counters, Error, GroupLimits, N_RANGES, Node, Opener, Price, Reading, Subsystem, Timing, Toll, Traced,
+};
 use mpi_job::{Folder, JobError, RingFile};
-use mpi_trace::{Cursor, Drain, Event, Family, Line, Peer, RingKind, Subject};
+use mpi_trace::{Cursor, Drain, Event, Family, Line, Operation, Peer, Ring, RingHeader, RingKind, Subject, n_words};
 
 /// The subsystem that is read from rings.
 const NAME: &str = "mpi";
@@ -24,9 +27,21 @@ const COLLECTIVE: usize = 3;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Records that are read at once.
 const N_AT_ONCE: usize = 1 << 12;
+/// So often they are read to see what that takes.
+const N_TRIALS: usize = 31;
 
 /// Opens the subsystem `mpi` itself, and leaves the others to another opener.
-pub struct WithMpi(pub Box<dyn Opener>);
+pub struct WithMpi {
+    others: Box<dyn Opener>,
+    price: Option<Price>,
+}
+
+impl WithMpi {
+    /// Beside an opener of all other subsystems.
+    pub fn beside(others: Box<dyn Opener>) -> Self {
+        Self { others, price: None }
+    }
+}
 
 impl Opener for WithMpi {
     fn open(
@@ -36,20 +51,19 @@ impl Opener for WithMpi {
         subsystem: &'static Subsystem,
     ) -> Result<(Box<dyn Arm>, Price), Error> {
         if subsystem.name == NAME {
-            return Ok((
-                Box::new(MpiCalls::follow(Rings::below(&mpi_job::root(), node, groups, subsystem))),
-                Price::default(),
-            ));
+            let price = self.price.get_or_insert_with(|| price(Tally::new(groups, subsystem))).clone();
+            let rings = Rings::below(&mpi_job::root(), node, Tally::new(groups, subsystem));
+            return Ok((Box::new(MpiCalls::follow(rings)), price));
         }
-        self.0.open(node, groups, subsystem)
+        self.others.open(node, groups, subsystem)
     }
 
     fn prepare(&mut self, groups: &GroupLimits, subsystem: &'static Subsystem) -> Result<(), Error> {
-        if subsystem.name == NAME { Ok(()) } else { self.0.prepare(groups, subsystem) }
+        if subsystem.name == NAME { Ok(()) } else { self.others.prepare(groups, subsystem) }
     }
 
     fn drain(&mut self, each: &mut dyn FnMut(&Node, Traced)) {
-        self.0.drain(each);
+        self.others.drain(each);
     }
 }
 
@@ -71,6 +85,14 @@ impl MpiCalls {
         });
         Self { rings, _ends_with_this: ends }
     }
+
+    /// What was written before still counts as it was asked for then.
+    fn change(&self, make: impl FnOnce(&mut Tally)) -> Result<(), Error> {
+        let mut rings = lock(&self.rings);
+        rings.look();
+        make(&mut rings.tally);
+        Ok(())
+    }
 }
 
 fn lock(rings: &Mutex<Rings>) -> MutexGuard<'_, Rings> {
@@ -88,20 +110,16 @@ impl Arm for MpiCalls {
         Ok(rings.reading())
     }
 
-    fn set_weight(&mut self, _weight: u32) -> Result<(), Error> {
-        Ok(())
+    fn set_weight(&mut self, weight: u32) -> Result<(), Error> {
+        self.change(|tally| tally.weight = weight.max(1))
     }
 
     fn set_states(&mut self, states: &[PointState]) -> Result<(), Error> {
-        let mut rings = lock(&self.rings);
-        // What was written before counts as it was asked for then.
-        rings.look();
-        rings.states = states.to_vec();
-        Ok(())
+        self.change(|tally| tally.states = states.to_vec())
     }
 
-    fn set_shed(&mut self, _is_shed: bool) -> Result<(), Error> {
-        Ok(())
+    fn set_shed(&mut self, is_shed: bool) -> Result<(), Error> {
+        self.change(|tally| tally.is_shed = is_shed)
     }
 
     fn missing(&self) -> Vec<String> {
@@ -113,15 +131,13 @@ impl Arm for MpiCalls {
 struct Rings {
     root: PathBuf,
     node: Node,
-    groups: GroupLimits,
-    states: Vec<PointState>,
     followed: Vec<Followed>,
     /// Files that are there and of no use: other kinds of rings, other nodes' processes, broken ones.
     passed_by: BTreeSet<PathBuf>,
-    cells: BTreeMap<(usize, usize), Counters>,
     n_lost: u64,
     /// Room for what is read at once.
     events: Vec<Event>,
+    tally: Tally,
 }
 
 struct Followed {
@@ -131,35 +147,18 @@ struct Followed {
 
 impl Rings {
     /// Counts from now on what is written into rings of jobs in folders below `root`.
-    fn below(root: &Path, node: &Node, groups: &GroupLimits, subsystem: &Subsystem) -> Self {
-        let known = |is_known: bool| is_known.then_some(0);
-        let cells = subsystem.points.iter().enumerate().map(|(number, point)| {
-            let (is_timed, is_sized) = (point.timing == Timing::Timed, point.is_sized);
-            let nothing = Counters {
-                count: Some(0),
-                time_ns: known(is_timed),
-                asked: known(is_sized),
-                returned: known(is_sized),
-                ranges: is_timed.then_some([0; N_RANGES]),
-                ..Counters::default()
-            };
-            ((number, 0), nothing)
-        });
+    fn below(root: &Path, node: &Node, tally: Tally) -> Self {
         let mut rings = Self {
             root: root.into(),
             node: node.clone(),
-            groups: groups.clone(),
-            states: vec![PointState::Summary; subsystem.points.len()],
             followed: Vec::new(),
             passed_by: BTreeSet::new(),
-            cells: cells.collect(),
             n_lost: 0,
             events: Vec::new(),
+            tally,
         };
         rings.find();
-        for followed in &mut rings.followed {
-            followed.cursor.position = followed.file.ring().n_written();
-        }
+        rings.followed.iter_mut().for_each(Followed::pass);
         rings
     }
 
@@ -187,17 +186,13 @@ impl Rings {
     /// Counts what was written since the last look, also by ranks that have ended since.
     fn look(&mut self) {
         self.find();
-        for Followed { file, cursor } in &mut self.followed {
-            let line = file.line();
-            let mut drain = Drain::from(file.ring(), *cursor);
-            // As much as there can be: a rank that goes on meanwhile is not run after.
-            for _ in 0..=file.ring().capacity() / N_AT_ONCE as u64 {
-                self.n_lost = self.n_lost.saturating_add(drain.take(N_AT_ONCE, &mut self.events));
-                for event in self.events.drain(..) {
-                    count(&mut self.cells, &self.groups, &self.states, &line, &event);
-                }
+        for followed in &mut self.followed {
+            if self.tally.is_shed {
+                followed.pass();
+            } else {
+                let n_lost = followed.take(&mut self.events, &mut self.tally);
+                self.n_lost = self.n_lost.saturating_add(n_lost);
             }
-            *cursor = drain.cursor();
         }
         // Nobody writes into a ring any more whose file is gone: what was written before that is in it.
         self.followed
@@ -207,38 +202,129 @@ impl Rings {
 
     /// All counters; the shortest and longest are those since the last reading.
     fn reading(&mut self) -> Reading {
-        let cells = self.cells.clone();
-        self.cells.values_mut().for_each(|cell| (cell.min_ns, cell.max_ns) = (None, None));
+        let cells = self.tally.cells.clone();
+        self.tally.cells.values_mut().for_each(|cell| (cell.min_ns, cell.max_ns) = (None, None));
         let lost = [("records of MPI calls were overwritten before they were read", self.n_lost)].into();
         Reading { at_ns: clock::monotonic_ns(), cells, lost, ..Reading::default() }
     }
 }
 
-fn count(
-    cells: &mut BTreeMap<(usize, usize), Counters>,
-    groups: &GroupLimits,
-    states: &[PointState],
-    line: &Line,
-    event: &Event,
-) {
-    let Some(point) = point(event).filter(|&point| states[point] != PointState::Inactive) else { return };
-    let is_sized = point != WAIT;
-    let group = if is_sized { groups.as_slice().partition_point(|limit| *limit < event.bytes) } else { 0 };
-    let length_ns = line.span_ns(event.end - event.start);
-    let add = |to: &mut Option<u64>, more: u64| *to = Some(to.unwrap_or(0).saturating_add(more));
-    let cell = cells.entry((point, group)).or_default();
-    add(&mut cell.count, 1);
-    cell.sampled += 1;
-    add(&mut cell.time_ns, length_ns);
-    if is_sized {
-        add(&mut cell.asked, event.bytes);
-        add(&mut cell.returned, if event.is_failed { 0 } else { event.bytes });
+impl Followed {
+    /// Counts what was written since the last time, and says how many records were lost.
+    fn take(&mut self, events: &mut Vec<Event>, tally: &mut Tally) -> u64 {
+        let ring = self.file.ring();
+        let (line, mut drain, mut n_lost) = (self.file.line(), Drain::from(ring, self.cursor), 0_u64);
+        // As much as there can be: a rank that goes on meanwhile is not run after.
+        for _ in 0..=ring.capacity() / N_AT_ONCE as u64 {
+            n_lost = n_lost.saturating_add(drain.take(N_AT_ONCE, events));
+            events.drain(..).for_each(|event| tally.count(&line, &event));
+        }
+        self.cursor = drain.cursor();
+        n_lost
     }
-    cell.min_ns = Some(cell.min_ns.map_or(length_ns, |least| least.min(length_ns)));
-    cell.max_ns = Some(cell.max_ns.map_or(length_ns, |most| most.max(length_ns)));
-    let range =
-        &mut cell.ranges.get_or_insert([0; N_RANGES])[(length_ns | 1).ilog2().min(N_RANGES as u32 - 1) as usize];
-    *range = range.wrapping_add(1);
+
+    /// Goes on with what is written from now on.
+    fn pass(&mut self) {
+        self.cursor.position = self.file.ring().n_written();
+    }
+}
+
+/// What was called, and what of it counts.
+struct Tally {
+    groups: GroupLimits,
+    states: Vec<PointState>,
+    /// One call in so many counts, for all of them.
+    weight: u32,
+    n_calls: u64,
+    /// Whether nothing is read at all.
+    is_shed: bool,
+    cells: BTreeMap<(usize, usize), Counters>,
+}
+
+impl Tally {
+    /// Of all points of this subsystem, with sizes in these groups.
+    fn new(groups: &GroupLimits, subsystem: &Subsystem) -> Self {
+        let known = |is_known: bool| is_known.then_some(0);
+        let cells = subsystem.points.iter().enumerate().map(|(number, point)| {
+            let (is_timed, is_sized) = (point.timing == Timing::Timed, point.is_sized);
+            let nothing = Counters {
+                count: Some(0),
+                time_ns: known(is_timed),
+                asked: known(is_sized),
+                returned: known(is_sized),
+                ranges: is_timed.then_some([0; N_RANGES]),
+                ..Counters::default()
+            };
+            ((number, 0), nothing)
+        });
+        Self {
+            groups: groups.clone(),
+            states: vec![PointState::Summary; subsystem.points.len()],
+            weight: 1,
+            n_calls: 0,
+            is_shed: false,
+            cells: cells.collect(),
+        }
+    }
+
+    fn count(&mut self, line: &Line, event: &Event) {
+        let Some(point) = point(event).filter(|&point| self.states[point] != PointState::Inactive) else { return };
+        self.n_calls += 1;
+        if !self.n_calls.is_multiple_of(u64::from(self.weight)) {
+            return;
+        }
+        let is_sized = point != WAIT;
+        let group = if is_sized { self.groups.as_slice().partition_point(|limit| *limit < event.bytes) } else { 0 };
+        let length_ns = line.span_ns(event.end - event.start);
+        let add = |to: &mut Option<u64>, more: u64| {
+            *to = Some(to.unwrap_or(0).saturating_add(more.saturating_mul(u64::from(self.weight))));
+        };
+        let cell = self.cells.entry((point, group)).or_default();
+        add(&mut cell.count, 1);
+        cell.sampled += 1;
+        add(&mut cell.time_ns, length_ns);
+        if is_sized {
+            add(&mut cell.asked, event.bytes);
+            add(&mut cell.returned, if event.is_failed { 0 } else { event.bytes });
+        }
+        cell.min_ns = Some(cell.min_ns.map_or(length_ns, |least| least.min(length_ns)));
+        cell.max_ns = Some(cell.max_ns.map_or(length_ns, |most| most.max(length_ns)));
+        let range = (length_ns | 1).ilog2().min(N_RANGES as u32 - 1) as usize;
+        let ranges = cell.ranges.get_or_insert([0; N_RANGES]);
+        ranges[range] = ranges[range].wrapping_add(1);
+    }
+}
+
+/// What it takes to read a record and count it, in processor time. The program that wrote it pays nothing for that.
+fn price(mut tally: Tally) -> Price {
+    let words: Vec<AtomicU64> = (0..n_words(N_AT_ONCE as u64)).map(|_| AtomicU64::new(0)).collect();
+    let header = RingHeader {
+        kind: RingKind::Calls,
+        rank: 0,
+        n_ranks: 1,
+        pid: 0,
+        pid_started: 0,
+        thread: 0,
+        is_counter: false,
+        reading: mpi_trace::Reading::default(),
+        tree: 0,
+        host: String::new(),
+    };
+    let Ok(ring) = Ring::create(&words, N_AT_ONCE as u64, &header) else { return Price::default() };
+    let subject = Subject::Call { communicator: 0, peer: Peer::Any, tag: None };
+    let call = Event { start: 0, end: 1, bytes: 1, operation: Operation::SEND, is_failed: false, subject };
+    let mut writer = ring.writer();
+    (0..N_AT_ONCE).for_each(|_| writer.write(call.to_records()));
+    let mut events = Vec::new();
+    let trials = (0..N_TRIALS).map(|_| {
+        let (mut drain, since) = (Drain::new(ring), clock::thread_cpu());
+        drain.take(N_AT_ONCE, &mut events);
+        let n_events = events.len().max(1) as f64;
+        events.drain(..).for_each(|event| tally.count(&Line::identity(), &event));
+        (clock::thread_cpu() - since).as_nanos() as f64 / n_events
+    });
+    let event_ns = statistics::median(&trials.collect::<Vec<_>>()).unwrap_or(0.0);
+    Price { paid: Toll { pass_ns: Vec::new(), event_ns }, seen: Toll::default() }
 }
 
 /// What an event counts for. A part is a message of its own, as the receive of `MPI_Sendrecv`.
@@ -287,7 +373,6 @@ mod tests {
     use std::fs;
 
     use mpi_job::Process;
-    use mpi_trace::{Operation, RingHeader};
     use tempfile::{TempDir, tempdir};
 
     use super::*;
@@ -316,7 +401,7 @@ mod tests {
     }
 
     fn rings(root: &TempDir, node: &Node) -> Rings {
-        Rings::below(root.path(), node, &GroupLimits::default(), kernel::find(NAME).unwrap())
+        Rings::below(root.path(), node, Tally::new(&GroupLimits::default(), kernel::find(NAME).unwrap()))
     }
 
     fn call(operation: Operation, peer: Peer, bytes: u64, length_ns: u64) -> Event {
@@ -372,12 +457,36 @@ mod tests {
         assert_eq!(figures(&reading, COLLECTIVE, 0), (2, 10, 8));
         assert_eq!(n_lost(&reading), 0);
 
-        rings.states[SEND] = PointState::Inactive;
+        rings.tally.states[SEND] = PointState::Inactive;
         write(&early, &[call(Operation::SEND, peer, 8, 1), call(Operation::RECV, peer, 8, 1)]);
         rings.look();
         let reading = rings.reading();
         assert_eq!((figures(&reading, SEND, 0).0, figures(&reading, RECEIVE, 0).0), (2, 1));
         assert_eq!(reading.cells[&(SEND, 0)].min_ns, None);
+    }
+
+    #[test]
+    fn above_the_budget_one_call_stands_for_several_and_then_none_counts() {
+        let (root, folder) = job();
+        let ring = ring(&folder, 0, 64);
+        let mut rings = rings(&root, &Node::Host);
+        rings.tally.weight = 4;
+        write(&ring, &[call(Operation::SEND, Peer::Rank(1), 8, 10); 20]);
+        rings.look();
+        rings.tally.is_shed = true;
+        write(&ring, &[call(Operation::SEND, Peer::Rank(1), 8, 10); 20]);
+        rings.look();
+        rings.tally.is_shed = false;
+        rings.look();
+        let reading = rings.reading();
+        assert_eq!((figures(&reading, SEND, 0), n_lost(&reading)), ((20, 200, 160), 0));
+        assert_eq!(reading.n_sampled(), 5);
+    }
+
+    #[test]
+    fn reading_a_record_has_a_price() {
+        let price = price(Tally::new(&GroupLimits::default(), kernel::find(NAME).unwrap()));
+        assert!(price.paid.event_ns > 0.0, "{price:?}");
     }
 
     #[test]

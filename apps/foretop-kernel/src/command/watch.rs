@@ -116,11 +116,10 @@ fn shown(pulled: &[Pulled], budget: Option<f64>) -> String {
 fn how(one: &Pulled) -> String {
     let cost = format!("{} of a core", percent(one.cost.cores()));
     match (one.source, one.measure) {
-        ("bpf", Measure::Shed) => "probes off: too dear for the budget".into(),
-        ("bpf", Measure::Weight(1)) => cost,
-        ("bpf", Measure::Weight(weight)) => format!("{cost}, one in {weight} sampled"),
         ("proc", _) => "from /proc".into(),
-        (source, _) => format!("from the {source}"),
+        (_, Measure::Shed) => "probes off: too dear for the budget".into(),
+        (_, Measure::Weight(1)) => cost,
+        (_, Measure::Weight(weight)) => format!("{cost}, one in {weight} sampled"),
     }
 }
 
