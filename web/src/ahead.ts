@@ -1,6 +1,5 @@
 // What is about to go wrong: rules that warn, rules that may, and signals that will leave their usual range.
 
-import type { Api } from "./api.ts";
 import { make, setText } from "./dom.ts";
 import { lengthText, momentText, quantityText } from "./format.ts";
 import { hashOf, hashOfRules } from "./route.ts";
@@ -20,25 +19,14 @@ interface Line {
 /** The panel above the signals. */
 export class Ahead {
   readonly element = make("section", { class: "group ahead", "aria-label": "about to happen" });
-  readonly #api: Api;
   readonly #lines = make("ul");
   readonly #note = make("p", { class: "legend" });
 
-  constructor(api: Api) {
-    this.#api = api;
+  constructor() {
     this.element.append(make("h2", {}, "about to happen"), make("div", {}, this.#lines, this.#note, make("a", { class: "plain", href: hashOfRules() }, "make rules")));
   }
 
-  /** Asks the node what is ahead. */
-  async look(): Promise<void> {
-    try {
-      this.#show(await this.#api.json<Warnings>("warnings"));
-    } catch {
-      // The connection says what is wrong, and the next look asks again.
-    }
-  }
-
-  #show(warnings: Warnings): void {
+  show(warnings: Warnings): void {
     const lines = linesOf(warnings, Date.now());
     this.#lines.replaceChildren(
       ...lines.map(({ id, what, says, stands }) =>

@@ -19,7 +19,7 @@ import type { ServerEvent } from "./sse.ts";
 import { HealthNotes, StatusBar } from "./status.ts";
 import { palette, themeToggle } from "./theme.ts";
 import { SessionToken } from "./token.ts";
-import type { Health, Hello, SeriesList, Tick } from "./wire.ts";
+import type { Health, Hello, SeriesList, Tick, Warnings } from "./wire.ts";
 
 /** How often the list of series is fetched again, for models and counts that no event brings. */
 const LIST_MS = 30_000;
@@ -32,7 +32,7 @@ const token = new SessionToken();
 const api = new Api(token);
 const board = new Board();
 const view: View = { ...DEFAULT_VIEW };
-const ahead = new Ahead(api);
+const ahead = new Ahead();
 const overview = new Overview(api, board, {
   stale: () => scheduleDraw(),
   filtered: (filter) => {
@@ -83,7 +83,6 @@ window.addEventListener("hashchange", onHash);
 overview.element.addEventListener("click", onOpen);
 setInterval(() => list.run(), LIST_MS);
 setInterval(() => void jobs.look(), LIST_MS);
-setInterval(() => void ahead.look(), LIST_MS);
 setInterval(() => void kernel.look(), LIST_MS);
 setInterval(() => onClock(), CLOCK_MS);
 readHash();
@@ -96,7 +95,6 @@ function onEvent({ event, data }: ServerEvent): void {
       board.forgetLoaded();
       list.run();
       void jobs.look();
-      void ahead.look();
       void kernel.look();
       detail?.refresh();
       break;
@@ -109,6 +107,9 @@ function onEvent({ event, data }: ServerEvent): void {
       break;
     case "health":
       health.show(JSON.parse(data) as Health);
+      break;
+    case "warnings":
+      ahead.show(JSON.parse(data) as Warnings);
       break;
   }
 }

@@ -25,6 +25,8 @@ const COLLECTIVE: usize = 3;
 
 /// A fifth of what the ring of a rank holds that makes a call each 15 microseconds.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// Folders are looked through for new rings once a second, and at each reading.
+const N_LOOKS_BETWEEN: u64 = 10;
 /// Records that are read at once.
 const N_AT_ONCE: usize = 1 << 12;
 /// So often they are read to see what that takes.
@@ -79,8 +81,15 @@ impl MpiCalls {
         let (ends, ended) = mpsc::channel();
         let read = Arc::clone(&rings);
         thread::spawn(move || {
-            while ended.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
-                lock(&read).look();
+            for n_looks in 1_u64.. {
+                if ended.recv_timeout(LOOK_EVERY) != Err(RecvTimeoutError::Timeout) {
+                    break;
+                }
+                let mut rings = lock(&read);
+                if n_looks.is_multiple_of(N_LOOKS_BETWEEN) {
+                    rings.find();
+                }
+                rings.take();
             }
         });
         Self { rings, _ends_with_this: ends }
@@ -89,7 +98,7 @@ impl MpiCalls {
     /// What was written before still counts as it was asked for then.
     fn change(&self, make: impl FnOnce(&mut Tally)) -> Result<(), Error> {
         let mut rings = lock(&self.rings);
-        rings.look();
+        rings.take();
         make(&mut rings.tally);
         Ok(())
     }
@@ -106,7 +115,8 @@ impl Arm for MpiCalls {
 
     fn read(&mut self) -> Result<Reading, Error> {
         let mut rings = lock(&self.rings);
-        rings.look();
+        rings.find();
+        rings.take();
         Ok(rings.reading())
     }
 
@@ -158,12 +168,19 @@ impl Rings {
             tally,
         };
         rings.find();
+        let (run, ended): (Vec<_>, Vec<_>) =
+            rings.followed.drain(..).partition(|followed| followed.file.process().is_running());
+        rings.passed_by.extend(ended.into_iter().map(|followed| followed.file.path));
+        rings.followed = run;
         rings.followed.iter_mut().for_each(Followed::pass);
         rings
     }
 
-    /// Takes notice of rings that were made since.
+    /// Takes notice of rings that were made since, and of those that are gone.
     fn find(&mut self) {
+        // Nobody writes into a ring any more whose file is gone, but not all of it may have been read.
+        self.followed.retain(|followed| followed.file.path.exists() || !followed.is_read());
+        self.passed_by.retain(|path| path.exists());
         // Folders of this user that cannot be read any more are those of jobs that ended.
         for folder in Folder::all(&self.root).unwrap_or_default() {
             let is_known = |path: &Path| {
@@ -183,9 +200,8 @@ impl Rings {
         }
     }
 
-    /// Counts what was written since the last look, also by ranks that have ended since.
-    fn look(&mut self) {
-        self.find();
+    /// Counts what was written since the last time, also by ranks that have ended since.
+    fn take(&mut self) {
         for followed in &mut self.followed {
             if self.tally.is_shed {
                 followed.pass();
@@ -194,10 +210,6 @@ impl Rings {
                 self.n_lost = self.n_lost.saturating_add(n_lost);
             }
         }
-        // Nobody writes into a ring any more whose file is gone: what was written before that is in it.
-        self.followed
-            .retain(|Followed { file, cursor }| file.path.exists() || cursor.position < file.ring().n_written());
-        self.passed_by.retain(|path| path.exists());
     }
 
     /// All counters; the shortest and longest are those since the last reading.
@@ -212,6 +224,9 @@ impl Rings {
 impl Followed {
     /// Counts what was written since the last time, and says how many records were lost.
     fn take(&mut self, events: &mut Vec<Event>, tally: &mut Tally) -> u64 {
+        if self.is_read() {
+            return 0;
+        }
         let ring = self.file.ring();
         let (line, mut drain, mut n_lost) = (self.file.line(), Drain::from(ring, self.cursor), 0_u64);
         // As much as there can be: a rank that goes on meanwhile is not run after.
@@ -221,6 +236,10 @@ impl Followed {
         }
         self.cursor = drain.cursor();
         n_lost
+    }
+
+    fn is_read(&self) -> bool {
+        self.cursor.position >= self.file.ring().n_written()
     }
 
     /// Goes on with what is written from now on.
@@ -446,7 +465,8 @@ mod tests {
         );
         let late = ring(&folder, 1, 64);
         write(&late, &[call(Operation::IALLREDUCE, Peer::None, 8, 1)]);
-        rings.look();
+        rings.find();
+        rings.take();
         let reading = rings.reading();
         assert_eq!(figures(&reading, SEND, 0), (2, 400, 64));
         assert_eq!((reading.cells[&(SEND, 0)].min_ns, reading.cells[&(SEND, 0)].max_ns), (Some(100), Some(300)));
@@ -459,7 +479,8 @@ mod tests {
 
         rings.tally.states[SEND] = PointState::Inactive;
         write(&early, &[call(Operation::SEND, peer, 8, 1), call(Operation::RECV, peer, 8, 1)]);
-        rings.look();
+        rings.find();
+        rings.take();
         let reading = rings.reading();
         assert_eq!((figures(&reading, SEND, 0).0, figures(&reading, RECEIVE, 0).0), (2, 1));
         assert_eq!(reading.cells[&(SEND, 0)].min_ns, None);
@@ -472,12 +493,15 @@ mod tests {
         let mut rings = rings(&root, &Node::Host);
         rings.tally.weight = 4;
         write(&ring, &[call(Operation::SEND, Peer::Rank(1), 8, 10); 20]);
-        rings.look();
+        rings.find();
+        rings.take();
         rings.tally.is_shed = true;
         write(&ring, &[call(Operation::SEND, Peer::Rank(1), 8, 10); 20]);
-        rings.look();
+        rings.find();
+        rings.take();
         rings.tally.is_shed = false;
-        rings.look();
+        rings.find();
+        rings.take();
         let reading = rings.reading();
         assert_eq!((figures(&reading, SEND, 0), n_lost(&reading)), ((20, 200, 160), 0));
         assert_eq!(reading.n_sampled(), 5);
@@ -495,10 +519,13 @@ mod tests {
         fs::write(folder.path().join("calls-7-0.ring"), [7; 4000]).unwrap();
         let mut rings = rings(&root, &Node::Host);
         let ring = ring(&folder, 0, 8);
-        rings.look();
+        rings.find();
+        rings.take();
         write(&ring, &[call(Operation::SEND, Peer::Rank(1), 8, 1); 100]);
         folder.remove().unwrap();
-        rings.look();
+        rings.find();
+        rings.take();
+        rings.find();
         let reading = rings.reading();
         assert_eq!(figures(&reading, SEND, 0).0 + n_lost(&reading), 100);
         assert!(n_lost(&reading) >= 92);
@@ -514,7 +541,8 @@ mod tests {
         let mut nowhere = rings(&root, &Node::Cgroup("/nowhere/a".into()));
         write(&ring, &[call(Operation::SEND, Peer::Rank(1), 8, 1)]);
         let seen = [&mut own, &mut other, &mut nowhere].map(|rings| {
-            rings.look();
+            rings.find();
+            rings.take();
             figures(&rings.reading(), SEND, 0).0
         });
         assert_eq!(seen, [1, 0, 0]);

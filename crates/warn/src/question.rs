@@ -41,15 +41,13 @@ pub enum QuestionError {
     /// The statement is in another unit.
     #[error(transparent)]
     Statement(#[from] StatementError),
-    /// The signal is never beyond the line, or always.
-    #[error("`{}` is {}, so `{statement}` is {} true{}", statement.of, range_text(*range), if *is_always { "always" } else { "never" }, hint(*range))]
+    /// The signal is never beyond the line.
+    #[error("`{}` is {}, so `{statement}` is never true{}", statement.of, range_text(*range), hint(*range))]
     Range {
         /// The statement.
         statement: Box<Statement>,
         /// The least and the greatest that the signal can be.
         range: (f64, f64),
-        /// Whether it is true of all values rather than of none.
-        is_always: bool,
     },
     /// Only values can hold for a time.
     #[error("`for` is about values in a row; leave it out, or leave out `max`, `min` and `mean`")]
@@ -80,7 +78,7 @@ impl Question {
     /// Both are rounded up to whole steps.
     ///
     /// # Errors
-    /// For a statement in another unit, for one that is true of no value in the range or of all, and for a `lasting` that is longer than `within` or beside a maximum, minimum or mean.
+    /// For a statement in another unit, for one that is true of no value in the range, and for a `lasting` that is longer than `within` or beside a maximum, minimum or mean.
     pub fn of(
         statement: &Statement,
         unit: &str,
@@ -90,13 +88,8 @@ impl Question {
         step: Duration,
     ) -> Result<Self, QuestionError> {
         let line = statement.line(unit)?;
-        let [is_true_of_least, is_true_of_most] = [range.0, range.1].map(|end| statement.comparison.holds(end, line));
-        if is_true_of_least == is_true_of_most {
-            return Err(QuestionError::Range {
-                statement: Box::new(statement.clone()),
-                range,
-                is_always: is_true_of_least,
-            });
+        if ![range.0, range.1].iter().any(|end| statement.comparison.holds(*end, line)) {
+            return Err(QuestionError::Range { statement: Box::new(statement.clone()), range });
         }
         if lasting.is_some() && statement.subject != Subject::Any {
             return Err(QuestionError::ForOfAll);
@@ -218,9 +211,8 @@ mod tests {
         let (share, amount) = ((0.0, 1.0), (0.0, f64::INFINITY));
         let never = told("x > 90", share).unwrap_err();
         assert_eq!(never, "`x` is from 0 to 1, so `x > 90` is never true; a share is written as `0.9` or `90 %`");
-        assert!(told("x <= 100 %", share).unwrap_err().contains("always true"));
         assert!(told("x < 0", amount).unwrap_err().contains("`x` is 0 or more, so `x < 0` is never true"));
-        assert!(told("x >= 100 %", share).is_ok() && told("x > 0", amount).is_ok());
+        assert!(told("x >= 100 %", share).is_ok() && told("x >= 0", amount).is_ok());
         assert!(told("x < -4", (f64::NEG_INFINITY, f64::INFINITY)).is_ok());
     }
 

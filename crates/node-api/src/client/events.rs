@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use serde::de::DeserializeOwned;
 
 use super::{ClientError, NodeUrl};
-use crate::{Health, Hello, Lagged, TickEvent};
+use crate::{Health, Hello, Lagged, TickEvent, Warnings};
 
 /// No event is longer: 1,100 series with seven leads each take some 300 kB.
 const EVENT_BYTES_MAX: u64 = 16 << 20;
@@ -21,6 +21,8 @@ pub enum Event {
     Lagged(Lagged),
     /// The node's state, first and whenever it changes.
     Health(Health),
+    /// What is about to go wrong, after that and at every look.
+    Warnings(Warnings),
 }
 
 /// The events as they arrive; waits for each. Kinds that are not known are passed over.
@@ -43,6 +45,7 @@ impl Events {
                 "tick" => Event::Tick(self.parse(&data)?),
                 "lagged" => Event::Lagged(self.parse(&data)?),
                 "health" => Event::Health(self.parse(&data)?),
+                "warnings" => Event::Warnings(self.parse(&data)?),
                 _ => continue,
             };
             return Ok(event);

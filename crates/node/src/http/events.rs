@@ -62,7 +62,7 @@ impl FromQuery for EventsQuery {
     }
 }
 
-/// A stream of `hello`, `health`, `tick` and `lagged`.
+/// A stream of `hello`, `health`, `warnings`, `tick` and `lagged`.
 #[utoipa::path(get, path = "/api/v1/events", tag = "live", params(EventsQuery), responses(
     (status = 200, description = "server-sent events; `data` of a tick is as described", content_type = "text/event-stream",
      body = TickEvent),
@@ -74,7 +74,11 @@ pub(super) async fn events(
 ) -> Result<Response, Refusal> {
     let series = resolve(&app, query.series)?;
     let reader = app.press.subscribe(Choice::new(series, query.leads, query.confidence, query.inner))?;
-    let first = [event("hello", &Hello { node: app.hub.info() }), event("health", &app.hub.health())];
+    let first = [
+        event("hello", &Hello { node: app.hub.info() }),
+        event("health", &app.hub.health()),
+        event("warnings", &app.hub.warnings()),
+    ];
     let feed = Feed { first: first.into(), reader, stopping: stopping.map(|Extension(stopping)| stopping) };
     let events = stream::unfold(feed, async |mut feed| {
         let next = feed.next().await?;

@@ -24,8 +24,8 @@ const RING_EVENTS: usize = 32;
 /// The most different choices at once: an event of each is written at every tick.
 const CHOICES_MAX: usize = 64;
 
-/// How often the node's health is looked at for changes.
-const HEALTH_EVERY: Duration = Duration::from_secs(1);
+/// How often the node's health and its warnings are looked at for changes.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// What a reader wants to see.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -126,8 +126,8 @@ impl Press {
     }
 
     async fn run(self: Arc<Self>, mut ticks: broadcast::Receiver<Arc<Tick>>) {
-        let mut health = self.hub.health();
-        let mut look = tokio::time::interval(HEALTH_EVERY);
+        let (mut health, mut n_changes) = (self.hub.health(), self.hub.n_changes_of_warnings());
+        let mut look = tokio::time::interval(LOOK_EVERY);
         look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             let tick = tokio::select! {
@@ -140,7 +140,10 @@ impl Press {
                 Some(Ok(tick)) => self.print_tick(&tick, rings).await,
                 Some(Err(RecvError::Lagged(missed))) => send_to_all(&event("lagged", &Lagged { missed }), &rings),
                 Some(Err(RecvError::Closed)) => break,
-                None => self.print_health(&mut health, &rings),
+                None => {
+                    self.print_health(&mut health, &rings);
+                    self.print_warnings(&mut n_changes, &rings);
+                }
             }
         }
         // Dropping them ends the readers' streams.
@@ -178,6 +181,14 @@ impl Press {
         if health != *last {
             send_to_all(&event("health", &health), rings);
             *last = health;
+        }
+    }
+
+    fn print_warnings(&self, last: &mut u64, rings: &[(Choice, broadcast::Sender<Bytes>)]) {
+        let n_changes = self.hub.n_changes_of_warnings();
+        if n_changes != *last {
+            send_to_all(&event("warnings", &self.hub.warnings()), rings);
+            *last = n_changes;
         }
     }
 }
@@ -241,7 +252,7 @@ mod tests {
     #[test]
     fn a_series_is_forecast_once_for_all_readers() {
         let values = (0..40).map(|idx| (Arc::from(format!("s{idx:02}")), 1.0)).collect();
-        let tick = Tick { time: Timestamp::from_nanos(0), step: HEALTH_EVERY, values };
+        let tick = Tick { time: Timestamp::from_nanos(0), step: LOOK_EVERY, values };
         let choice = |series, leads, idx: usize| {
             Choice::new(series, leads, Confidence::new(0.5 + idx as f64 / 1000.0).unwrap(), None)
         };
@@ -255,7 +266,7 @@ mod tests {
     #[test]
     fn what_nobody_reads_is_not_forecast() {
         let values = vec![("a".into(), 1.0), ("b".into(), 1.0)];
-        let tick = Tick { time: Timestamp::from_nanos(0), step: HEALTH_EVERY, values };
+        let tick = Tick { time: Timestamp::from_nanos(0), step: LOOK_EVERY, values };
         let choice = Choice::new(Some(vec!["b".to_owned()]), vec![3], Confidence::P95, None);
         assert_eq!(wanted(&tick, [&choice].into_iter()), [(&Arc::from("b"), 3)]);
     }

@@ -21,12 +21,19 @@ const N_NAMED_MAX: usize = 10;
 pub(super) struct Board {
     warnings: api::Warnings,
     silences: BTreeMap<String, Timestamp>,
+    /// How often the warnings were changed.
+    n_changes: u64,
 }
 
 impl Hub {
     /// What was seen at the last look.
     pub(crate) fn warnings(&self) -> api::Warnings {
         self.board().warnings.clone()
+    }
+
+    /// Tells apart what [`Hub::warnings`] says at different times.
+    pub(crate) fn n_changes_of_warnings(&self) -> u64 {
+        self.board().n_changes
     }
 
     /// What a person should look at.
@@ -43,7 +50,9 @@ impl Hub {
 
     /// Says what is seen.
     pub(crate) fn tell_warnings(&self, warnings: api::Warnings) {
-        self.board().warnings = warnings;
+        let mut board = self.board();
+        board.warnings = warnings;
+        board.n_changes += 1;
     }
 
     /// The rules of which nobody is to be told at this moment, and until when.
@@ -76,6 +85,7 @@ impl Hub {
             Some(until) => board.silences.insert(rule.to_owned(), until),
             None => board.silences.remove(rule),
         };
+        board.n_changes += 1;
         Ok(warning)
     }
 

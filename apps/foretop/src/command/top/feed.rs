@@ -78,6 +78,7 @@ impl<T: From<Update>> Feed<T> {
                     self.tell(Update::Tick(tick))?;
                 }
                 Event::Health(health) => self.tell(Update::Health(health))?,
+                Event::Warnings(warnings) => self.tell(Update::Warnings(warnings))?,
                 // What was missed shows as a gap until the history is read again, which is not worth its cost.
                 Event::Hello(_) | Event::Lagged(_) => {}
             }

@@ -24,6 +24,7 @@ pub fn to_text(state: &State, width: u16, height: u16) -> Result<String, Infalli
 #[derive(Serialize)]
 pub struct Snapshot<'a> {
     node: Option<&'a api::NodeInfo>,
+    warnings: &'a [String],
     problems: &'a [String],
     series: Vec<Signal<'a>>,
 }
@@ -51,6 +52,6 @@ impl<'a> Snapshot<'a> {
             forecast: row.forecast.as_ref(),
         };
         let series = state.visible().into_iter().map(signal).collect();
-        Self { node: state.node.as_ref(), problems: &state.problems, series }
+        Self { node: state.node.as_ref(), warnings: &state.warnings, problems: &state.problems, series }
     }
 }

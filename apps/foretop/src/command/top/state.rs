@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use node_api as api;
+use text::figure::percent;
 use text::printable;
+use units::span;
 
 use super::row::Row;
 
@@ -92,7 +94,19 @@ pub enum Update {
     History(api::Samples),
     Tick(api::TickEvent),
     Health(api::Health),
+    Warnings(api::Warnings),
     Detail { id: String, detail: Box<Detail> },
+}
+
+/// Each warning that stands and is not silenced, in a line without control characters.
+fn standing(warnings: &api::Warnings) -> Vec<String> {
+    let line = |warning: &api::Warning| {
+        let within = Duration::try_from_secs_f64(warning.within_seconds).map_or_else(|_| String::new(), span::format);
+        let probability =
+            warning.probability.map_or_else(String::new, |probability| format!(": {}", percent(probability)));
+        printable(&format!("warning: {} within {within}{probability}", warning.statement))
+    };
+    warnings.rules.iter().filter(|warning| warning.stands && warning.silent_until.is_none()).map(line).collect()
 }
 
 /// What `top` shows.
@@ -102,6 +116,8 @@ pub struct State {
     pub place: String,
     pub link: Link,
     pub node: Option<api::NodeInfo>,
+    /// What those say that stand and may be told.
+    pub warnings: Vec<String>,
     pub problems: Vec<String>,
     pub rows: Vec<Row>,
     pub sort: Sort,
@@ -124,6 +140,7 @@ impl State {
             place: printable(place),
             link: Link::Connecting,
             node: None,
+            warnings: Vec::new(),
             problems: Vec::new(),
             rows: Vec::new(),
             sort,
@@ -172,6 +189,7 @@ impl State {
                 }
             }
             Update::Tick(tick) => self.apply_tick(tick),
+            Update::Warnings(warnings) => self.warnings = standing(&warnings),
             Update::Health(health) => self.problems = health.problems.iter().map(|text| printable(text)).collect(),
             Update::Detail { id, detail } if self.selected.as_ref() == Some(&id) => self.detail = *detail,
             Update::Detail { .. } => {}

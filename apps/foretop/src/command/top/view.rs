@@ -17,15 +17,15 @@ pub use palette::Palette;
 
 /// Draws all of it.
 pub fn draw(frame: &mut Frame<'_>, state: &State, palette: &Palette) {
-    let [title, problems, body, footer] = Layout::vertical([
+    let [title, alarms, body, footer] = Layout::vertical([
         Constraint::Length(1),
-        Constraint::Length(u16::from(!state.problems.is_empty())),
+        Constraint::Length(n_alarm_lines(state)),
         Constraint::Min(0),
         Constraint::Length(1),
     ])
     .areas(frame.area());
     frame.render_widget(title_line(state, palette), title);
-    frame.render_widget(problem_line(state, palette), problems);
+    frame.render_widget(alarm_line(state, palette), alarms);
     match state.mode {
         Mode::Help => help::draw(frame, body, palette),
         Mode::Detail => detail::draw(frame, body, state, palette),
@@ -36,8 +36,13 @@ pub fn draw(frame: &mut Frame<'_>, state: &State, palette: &Palette) {
 
 /// How many lines the list takes when nothing of it is cut off.
 pub fn height_of_all(state: &State) -> u16 {
-    let n_lines = state.visible().len() + usize::from(!state.problems.is_empty());
-    u16::try_from(n_lines).unwrap_or(u16::MAX - HEADER_HEIGHT - 2) + HEADER_HEIGHT + 2
+    let n_lines = u16::try_from(state.visible().len()).unwrap_or(u16::MAX - HEADER_HEIGHT - 3);
+    n_lines + n_alarm_lines(state) + HEADER_HEIGHT + 2
+}
+
+/// Warnings and problems have a line where there are any.
+fn n_alarm_lines(state: &State) -> u16 {
+    u16::from(!(state.warnings.is_empty() && state.problems.is_empty()))
 }
 
 fn title_line<'a>(state: &'a State, palette: &Palette) -> Line<'a> {
@@ -63,8 +68,8 @@ fn title_line<'a>(state: &'a State, palette: &Palette) -> Line<'a> {
     ])
 }
 
-fn problem_line<'a>(state: &State, palette: &Palette) -> Line<'a> {
-    Line::styled(state.problems.join("; "), palette.alarm)
+fn alarm_line<'a>(state: &State, palette: &Palette) -> Line<'a> {
+    Line::styled([&state.warnings[..], &state.problems].concat().join("; "), palette.alarm)
 }
 
 fn draw_footer(frame: &mut Frame<'_>, area: Rect, state: &State, palette: &Palette) {
@@ -236,6 +241,7 @@ mod tests {
         let mut state = sample::state();
         state.link = Link::Lost { reason: "connection refused".to_owned() };
         state.problems = vec!["the store cannot be written: disk full".to_owned()];
+        state.warnings = vec!["warning: load.1m > 4 within 30m: 85 %".to_owned()];
         state.filter = "load".to_owned();
         state.mode = Mode::Filter;
         check(
@@ -243,7 +249,7 @@ mod tests {
             (96, 6),
             &expect![[r#"
                 foretop  db1  every 1 s  http://127.0.0.1:7311  not connected: connection refused
-                the store cannot be written: disk full
+                warning: load.1m > 4 within 30m: 85 %; the store cannot be written: disk full
                 SIGNAL↓         NOW                               AHEAD               IN 30s        95 % BETWEEN
                 load.1m  1.97 tasks ▂▂▂▂▂▂▂▂▂▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃⠤⠤⠤⠤⠤⠤⠤⠤⠶⠶⠶⠶⠶⠶  3.00 tasks   1.59 … 4.41 tasks
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use node::Config;
 use node_api::ErrorCode::{BadParameter, TooMany};
-use node_api::{Health, Hello, Lagged, NodeInfo, TickEvent};
+use node_api::{Health, Hello, Lagged, NodeInfo, TickEvent, Warnings};
 use testkit::{PATIENCE, wait_until};
 
 use super::Host;
@@ -38,7 +38,7 @@ fn first_tick(stream: TcpStream) -> TickEvent {
 }
 
 #[test]
-fn a_stream_begins_with_hello_and_health_and_goes_on_with_ticks() {
+fn a_stream_begins_with_hello_health_and_warnings_and_goes_on_with_ticks() {
     let host = fast();
     let mut events = events(subscribe(&host, ""));
     let (name, hello) = events.next().unwrap();
@@ -48,6 +48,9 @@ fn a_stream_begins_with_hello_and_health_and_goes_on_with_ticks() {
     let (name, health) = events.next().unwrap();
     assert_eq!(name, "health");
     serde_json::from_str::<Health>(&health).unwrap();
+    let (name, warnings) = events.next().unwrap();
+    assert_eq!(name, "warnings");
+    serde_json::from_str::<Warnings>(&warnings).unwrap();
     let mut ticks = events.filter(|(name, _)| name == "tick").map(|(_, tick)| serde_json::from_str::<TickEvent>(&tick));
     let (first, second) = (ticks.next().unwrap().unwrap(), ticks.next().unwrap().unwrap());
     assert!(first.time < second.time, "{first:?} {second:?}");
