@@ -9,9 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use kernel::control::PointState;
-use kernel::{
-    Arm, Counters, Error, GroupLimits, N_RANGES, Node, Opener, Price, Reading, Subsystem, Timing, Toll, Traced,
-};
+use kernel::{Arm, Counters, Error, GroupLimits, N_RANGES, Node, Opener, Price, Reading, Subsystem, Toll, Traced};
 use mpi_job::{Folder, JobError, RingFile};
 use mpi_trace::{Cursor, Drain, Event, Family, Line, Operation, Peer, Ring, RingHeader, RingKind, Subject, n_words};
 
@@ -263,17 +261,10 @@ struct Tally {
 impl Tally {
     /// Of all points of this subsystem, with sizes in these groups.
     fn new(groups: &GroupLimits, subsystem: &Subsystem) -> Self {
-        let known = |is_known: bool| is_known.then_some(0);
         let cells = subsystem.points.iter().enumerate().map(|(number, point)| {
-            let (is_timed, is_sized) = (point.timing == Timing::Timed, point.is_sized);
-            let nothing = Counters {
-                count: Some(0),
-                time_ns: known(is_timed),
-                asked: known(is_sized),
-                returned: known(is_sized),
-                ranges: is_timed.then_some([0; N_RANGES]),
-                ..Counters::default()
-            };
+            let size = point.is_sized.then_some(0);
+            let nothing =
+                Counters { count: Some(0), time_ns: Some(0), asked: size, returned: size, ..Counters::default() };
             ((number, 0), nothing)
         });
         Self {
