@@ -213,13 +213,14 @@ impl fmt::Display for Expression {
 /// Parts between spaces, and brackets at the ends of those that have no partner within: names may have brackets, too.
 fn words(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
-    for mut word in text.split_whitespace() {
-        while word.starts_with('(') && word.matches('(').count() > word.matches(')').count() {
+    let n = |word: &str, bracket: char| outside_quotes(word).filter(|(_, letter)| *letter == bracket).count();
+    for mut word in between_spaces(text) {
+        while word.starts_with('(') && n(word, '(') > n(word, ')') {
             words.push(&word[..1]);
             word = &word[1..];
         }
         let mut n_closed = 0;
-        while word.ends_with(')') && word.matches(')').count() > word.matches('(').count() {
+        while word.ends_with(')') && n(word, ')') > n(word, '(') {
             word = &word[..word.len() - 1];
             n_closed += 1;
         }
@@ -227,6 +228,34 @@ fn words(text: &str) -> Vec<&str> {
         words.extend(std::iter::repeat_n(")", n_closed));
     }
     words
+}
+
+fn between_spaces(text: &str) -> Vec<&str> {
+    let mut begin = 0;
+    let mut parts = Vec::new();
+    for (at, space) in outside_quotes(text).filter(|(_, letter)| letter.is_whitespace()) {
+        parts.push(&text[begin..at]);
+        begin = at + space.len_utf8();
+    }
+    parts.push(&text[begin..]);
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+/// The letters that are not within double quotes, and where they are: labels, as in `up{job="a > b"}`, may hold anything.
+pub(crate) fn outside_quotes(text: &str) -> impl Iterator<Item = (usize, char)> {
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    text.char_indices().filter(move |(_, letter)| {
+        if is_escaped {
+            is_escaped = false;
+        } else if *letter == '"' {
+            is_quoted = !is_quoted;
+            return false;
+        } else if is_quoted {
+            is_escaped = *letter == '\\';
+        }
+        !is_quoted
+    })
 }
 
 /// With one space between words, and none within brackets.

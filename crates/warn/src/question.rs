@@ -119,16 +119,15 @@ impl Question {
         share(&self.of_paths(paths))
     }
 
-    /// The lead at which these values, the next ones of a series, made it true, if they did; `None` if they cannot tell, because they are too few
-    /// or because more than half of them are gaps.
+    /// The lead at which these values, the next ones of a series, made it true, if they did; `None` if they cannot tell, because more than half of
+    /// them are gaps, or because its time is not over: to count then what has come already would count more of what comes than of what does not.
     #[must_use]
     pub fn of_samples(&self, samples: &[f64]) -> Option<Option<usize>> {
         let mut course = Course::default();
-        for (lead, sample) in (1..).zip(samples).take(self.n_leads) {
+        for (lead, sample) in (1..).zip(samples.get(..self.n_leads)?) {
             self.take(&mut course, lead, *sample);
         }
-        let is_whole = samples.len() >= self.n_leads && 2 * course.n >= self.n_leads;
-        (is_whole || course.first.is_some()).then(|| self.end(course))
+        (2 * course.n >= self.n_leads || course.first.is_some()).then(|| self.end(course))
     }
 
     /// Whether it is true at this sample: the last ones, as many as it has to last, make it true.
@@ -197,7 +196,7 @@ mod tests {
         let any = question(Subject::Any, Comparison::Above, 1);
         assert_eq!(any.of_samples(&[1.0, 3.0, 4.0, 5.0, 1.0]), Some(Some(3)));
         assert_eq!(any.of_samples(&[1.0, 3.0, 3.0, 3.0, 1.0, 9.0]), Some(None));
-        assert_eq!(any.of_samples(&[4.0]), Some(Some(1)), "what is true stays true");
+        assert_eq!(any.of_samples(&[4.0]), None, "what is false has to wait as long");
         assert_eq!(any.of_samples(&[1.0, 1.0]), None);
         assert_eq!(any.of_samples(&[f64::NAN, f64::NAN, f64::NAN, 1.0, 1.0]), None);
     }

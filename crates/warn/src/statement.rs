@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use units::ByteCount;
 
-use crate::expression::{Expression, ExpressionError};
+use crate::expression::{Expression, ExpressionError, outside_quotes};
 
 /// A comparison of a signal with a number, such as `cpu.busy > 90 %`, `max(load.1m) >= 4` or `memory.available < 500 MB`; for the signal may stand an
 /// expression of several, `cpu.user + cpu.system > 90 %`.
@@ -108,7 +108,7 @@ impl Statement {
     /// Whether a text is meant as a statement rather than as a signal's name.
     #[must_use]
     pub fn is_one(text: &str) -> bool {
-        text.contains(['<', '>'])
+        comparison_at(text).is_some()
     }
 
     /// The number to compare with, in the unit of the signal: `ratio` for shares, of which percentages are accepted, `bytes` and
@@ -185,7 +185,7 @@ impl FromStr for Statement {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let no_comparison = || StatementError::NoComparison { text: text.to_owned() };
-        let at = text.find(['<', '>']).ok_or_else(no_comparison)?;
+        let at = comparison_at(text).ok_or_else(no_comparison)?;
         let (left, rest) = text.split_at(at);
         let comparison =
             Comparison::ALL.into_iter().find(|one| rest.starts_with(one.as_str())).ok_or_else(no_comparison)?;
@@ -207,6 +207,11 @@ impl FromStr for Statement {
         let number = number.ok_or_else(|| StatementError::Number { given: given.to_owned() })?;
         Ok(Self { subject, of: of.parse()?, comparison, number, unit: unit.trim().to_owned() })
     }
+}
+
+/// Where the comparison begins.
+fn comparison_at(text: &str) -> Option<usize> {
+    outside_quotes(text).find(|(_, letter)| matches!(letter, '<' | '>')).map(|(at, _)| at)
 }
 
 /// The function, and of what, where a text is nothing but a call of one.
@@ -251,6 +256,8 @@ mod tests {
             ("memory.available < 500 MB", "memory.available < 500MB"),
             ("( a + b ) / (c - d) > 90%", "(a + b) / (c - d) > 90%"),
             ("max(a / b)>0.9", "max(a / b) > 0.9"),
+            (r#"up{job="a > b (c\""}>1"#, r#"up{job="a > b (c\""} > 1"#),
+            (r#"(m{x="two  words"}  +  n)>1"#, r#"(m{x="two  words"} + n) > 1"#),
         ] {
             let statement: Statement = text.parse().unwrap();
             assert_eq!(statement.to_string(), spelling);
