@@ -57,6 +57,7 @@ function lineOfRule(rule: Warning, nowMs: number): Line {
   const within = lengthText(rule.within_seconds * 1_000);
   const parts = [
     rule.problem ?? `${rule.statement}${lasting} within ${within}: ${chanceText(rule.probability, rule.after)}`,
+    rule.no_sample_since === undefined ? "" : `no sample since ${momentText(Date.parse(rule.no_sample_since), nowMs)}`,
     rule.stands && rule.since !== undefined ? `warned ${momentText(Date.parse(rule.since), nowMs)}` : "",
     rule.silent_until === undefined ? "" : `silent until ${momentText(Date.parse(rule.silent_until), nowMs)}`,
   ];

@@ -199,6 +199,7 @@ export interface Warning {
   for_seconds?: number;
   probability: number | null;
   after?: Passage;
+  no_sample_since?: string;
   problem?: string;
   stands: boolean;
   since?: string;

@@ -57,6 +57,10 @@ pub struct Warning {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
     pub origin: Option<Timestamp>,
+    /// Since when the series has been silent, if that is longer than five minutes and three steps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
+    pub no_sample_since: Option<Timestamp>,
     /// Why there is no probability.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,

@@ -29,10 +29,13 @@ use kept::{File, Kept, Stood};
 use lookout::{Limits, Lookout};
 pub(crate) use page_rules::PageRules;
 pub use rules_file::{RulesFile, RulesFileError};
-use watched::Watched;
+use watched::{Drawn, Watched};
 
 /// Paths are drawn from this, so that the same samples have the same answer.
 const SEED: u64 = 1;
+
+/// Pictures of warnings that are raised at one look: a mail with more is read by nobody.
+const N_PICTURES_MAX: usize = 10;
 
 /// At its start a node knows no series; a little later it knows all of them.
 const FIRST_AFTER: Duration = Duration::from_secs(5);
@@ -167,14 +170,16 @@ impl Warden {
         let problem = self.read_rules();
         let now = self.hub.now();
         let silences = self.hub.silences(now);
-        let mut standing = Vec::new();
+        let (mut standing, mut n_pictures) = (Vec::new(), 0);
         self.ask(now);
         for watched in &mut self.watched {
             let is_silent = silences.contains_key(&watched.rule.name);
             let stands = watched.standing(is_silent, now, &self.host, &self.page);
             let mut change = watched.change(stands.as_ref(), self.repeat, now);
-            if let Some(raised) = change.as_mut().filter(|change| self.takes_pictures && change.stands) {
+            let is_raised = |change: &&mut Alert| self.takes_pictures && change.stands && n_pictures < N_PICTURES_MAX;
+            if let Some(raised) = change.as_mut().filter(is_raised) {
                 raised.png = png(&self.hub, &watched.rule);
+                n_pictures += 1;
             }
             self.changes.extend(change);
             standing.extend(stands);
@@ -191,11 +196,13 @@ impl Warden {
         self.write();
     }
 
-    /// Asks how probable each rule is. Those that were asked longest ago come first, so that all have their turn.
+    /// Asks how probable each rule is. Those that were asked longest ago come first, so that all have their turn, and of these, those that ask the
+    /// same outlook one after the other.
     fn ask(&mut self, now: Timestamp) {
         let mut watched: Vec<&mut Watched> = self.watched.iter_mut().collect();
-        watched.sort_by_key(|watched| watched.asked());
-        watched.into_iter().for_each(|watched| watched.ask(&self.hub, &mut self.lookout, now));
+        watched.sort_by_cached_key(|watched| (watched.asked(), watched.key()));
+        let mut drawn = Drawn::default();
+        watched.into_iter().for_each(|watched| watched.ask(&self.hub, &mut self.lookout, &mut drawn, now));
         self.lookout.end_look();
     }
 
@@ -220,8 +227,9 @@ impl Warden {
 
     /// Shows on the board what was seen.
     fn show(&self, at: Option<Timestamp>, problem: Option<String>) {
-        let silences = self.hub.silences(self.hub.now());
-        let rule = |watched: &Watched| watched.show(silences.get(&watched.rule.name).copied());
+        let now = self.hub.now();
+        let silences = self.hub.silences(now);
+        let rule = |watched: &Watched| watched.show(silences.get(&watched.rule.name).copied(), now);
         let (excursions, n_too_young) = self.excursions.as_ref().map(Excursions::found).unwrap_or_default();
         self.hub.tell_warnings(api::Warnings {
             at,

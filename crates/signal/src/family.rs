@@ -94,6 +94,29 @@ impl Unit {
         }
     }
 
+    /// Whether what is counted in a unit of this name is an amount, which is never negative unless it is a difference of two.
+    #[must_use]
+    pub fn is_of_amounts(name: &str) -> bool {
+        let counted = name.strip_suffix("/s").unwrap_or(name);
+        const COUNTED: [&str; 14] = [
+            "bytes",
+            "seconds",
+            "packets",
+            "operations",
+            "tasks",
+            "cores",
+            "requests",
+            "errors",
+            "percent",
+            "%",
+            "connections",
+            "messages",
+            "jobs",
+            "events",
+        ];
+        COUNTED.contains(&counted)
+    }
+
     /// The unit as the end of a metric's name: `bytes_per_second`.
     #[must_use]
     pub fn metric_suffix(&self) -> String {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use node_api::{self as api, Client, ClientError, Seasons, moment};
 use serde::Serialize;
+use text::printable;
 use units::{Confidence, Timestamp};
 use warn::Statement;
 
@@ -64,6 +65,9 @@ pub struct Ask {
     #[command(flatten)]
     node: NodeArgs,
 }
+
+/// A signal whose last sample is longer ago than this and three steps is said to be silent.
+const SILENCE_MIN: Duration = Duration::from_secs(300);
 
 /// How far ahead, and how probable, where nothing else is said.
 const HORIZON: Duration = Duration::from_secs(30);
@@ -123,7 +127,10 @@ impl Ask {
             .map_err(|error| explain_unknown_signals(client, statement.of.signals(), error))?;
         match self.format {
             TextOrJson::Json => write_json(out, &answer)?,
-            TextOrJson::Text => writeln!(out, "{}\n{}", statement_sentence(&answer), worth(&answer))?,
+            TextOrJson::Text => {
+                writeln!(out, "{}\n{}", statement_sentence(&answer), worth(&answer))?;
+                tell_silent(client, statement.of.signals(), out)?;
+            }
         }
         Ok(())
     }
@@ -139,7 +146,10 @@ impl Ask {
         let answer = self.answer(client).map_err(|error| explain_unknown_signal(client, &self.subject, error))?;
         match self.format {
             TextOrJson::Json => write_json(out, &answer)?,
-            TextOrJson::Text => writeln!(out, "{}", sentence(&self.subject, &answer))?,
+            TextOrJson::Text => {
+                writeln!(out, "{}", sentence(&self.subject, &answer))?;
+                tell_silent(client, std::slice::from_ref(&self.subject), out)?;
+            }
         }
         Ok(())
     }
@@ -162,6 +172,19 @@ impl Ask {
             reason: "its forecast is empty".to_owned(),
         })
     }
+}
+
+/// Says of each signal since when it has been silent, if that is not just now.
+fn tell_silent(client: &Client, signals: &[String], out: &mut dyn Write) -> anyhow::Result<()> {
+    for signal in signals {
+        let api::Series { step_seconds, last, .. } = client.detail(signal)?.series;
+        let Some(last) = last else { continue };
+        let silence = SILENCE_MIN + Duration::try_from_secs_f64(3.0 * step_seconds).unwrap_or_default();
+        if clock::now().saturating_since(last.time) > silence {
+            writeln!(out, "`{}` has had no sample since {}.", printable(signal), last.time)?;
+        }
+    }
+    Ok(())
 }
 
 /// `None` when the forecast has no lead at all, or lists of different lengths.

@@ -65,6 +65,22 @@ fn a_statement_is_answered_with_what_such_answers_were_worth() {
 }
 
 #[test]
+fn an_answer_from_old_samples_says_so() {
+    let (node, url) = (Running::in_memory(), |node: &Running, path: &str| format!("{}/api/v1/series{path}", node.url));
+    let post = |path: &str, body: serde_json::Value| {
+        ureq::post(url(&node, path)).header("Content-Type", "application/json").send(body.to_string()).unwrap();
+    };
+    post("", json!({"id": "gone", "step": "60s", "model": "LAST"}));
+    let ago = |minutes: u64| (clock::now() - Duration::from_secs(60 * minutes)).to_string();
+    let samples: Vec<_> = (20..60).rev().map(|minutes| json!({"time": ago(minutes), "value": minutes % 7})).collect();
+    post("/gone/samples", json!({ "samples": samples }));
+    for question in [&["ask", "gone", "--horizon", "1min"][..], &["ask", "gone > 3", "--within", "5min"]] {
+        let answer = node.run(question).output();
+        assert!(answer.trim_end().lines().last().unwrap().starts_with("`gone` has had no sample since "), "{answer}");
+    }
+}
+
+#[test]
 fn rules_say_what_they_would_have_done() {
     let (node, folder) = (with_days(), folder());
     let file = folder.path().join("rules.toml");

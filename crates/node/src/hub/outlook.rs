@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use picture::Picture;
 use predict::{Calendar, FoundSeason, Resolution, Scale};
+use signal::Unit;
 use units::{Confidence, Timestamp, span};
 use warn::{
     Chance, Expression, Foresight, Frame, HORIZON_MAX, History, Question, QuestionError, Statement, View, n_steps,
@@ -227,11 +228,13 @@ impl Hub {
         let step = Duration::from_secs_f64(told.step_seconds);
         let calendar = self.facts.outlooks.calendar_of(&told.id).cloned();
         let n_gaps = told.values.iter().take_while(|value| value.is_none()).count();
-        let or_endless = |end: Option<f64>, endless: f64| end.unwrap_or(endless);
+        // What somebody else measures may be a difference: an amount that was never negative is taken to be none.
+        let is_amount = Unit::is_of_amounts(&told.unit) && told.values.iter().flatten().all(|value| *value >= 0.0);
+        let min = range.min.or(is_amount.then_some(0.0));
         let past = Past {
             id: told.id,
             unit: told.unit,
-            range: (or_endless(range.min, f64::NEG_INFINITY), or_endless(range.max, f64::INFINITY)),
+            range: (min.unwrap_or(f64::NEG_INFINITY), range.max.unwrap_or(f64::INFINITY)),
             step,
             n_steps_max: n_steps(length, step) as usize,
             calendar,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use alert::Alert;
+use predict::Paths;
 use units::{Timestamp, span};
 use warn::{Alarm, Chance, Question, Rule, futures};
 
@@ -41,6 +42,23 @@ struct Said {
     next: Timestamp,
 }
 
+/// The futures that were drawn last: rules that ask the same outlook one after the other share them.
+#[derive(Default)]
+pub(super) struct Drawn {
+    of: Option<(Key, Timestamp)>,
+    futures: Option<Paths>,
+}
+
+impl Drawn {
+    fn futures(&mut self, key: Key, running: &Running, n_leads: usize) -> Option<&Paths> {
+        let of = Some((key, running.next));
+        if self.of != of {
+            *self = Self { of, futures: futures(&running.foresight, n_leads, SEED) };
+        }
+        self.futures.as_ref()
+    }
+}
+
 impl Watched {
     pub(super) fn new(rule: Rule, stood: Option<&Stood>) -> Self {
         let alarm = Alarm::new(rule.raise, rule.clear);
@@ -69,10 +87,10 @@ impl Watched {
     }
 
     /// Asks how probable it is, if a step has ended since. A rule that cannot be asked, or whose turn it is not, stays as it was.
-    pub(super) fn ask(&mut self, hub: &Hub, lookout: &mut Lookout, now: Timestamp) {
+    pub(super) fn ask(&mut self, hub: &Hub, lookout: &mut Lookout, drawn: &mut Drawn, now: Timestamp) {
         let answer = match lookout.look(hub, self.key(), &self.rule.when.of) {
             Ok(None) => return,
-            Ok(Some(running)) => self.answer(running),
+            Ok(Some(running)) => self.answer(running, drawn),
             Err(error) => Err(error.to_string()),
         };
         self.asked = Some(now);
@@ -82,24 +100,29 @@ impl Watched {
                 self.problem = None;
                 let is_new = self.said.is_none_or(|before| before.next != said.next);
                 self.said = Some(said);
-                if is_new && let Some(raised) = self.alarm.hear(said.chance.probability) {
+                // What was known long ago is no reason to warn now.
+                let counts = self.alarm.stands() || self.no_sample_since(now).is_none();
+                if is_new
+                    && counts
+                    && let Some(raised) = self.alarm.hear(said.chance.probability)
+                {
                     self.since = raised.then_some(now);
                 }
             }
         }
     }
 
-    fn answer(&self, running: &Running) -> Result<Said, String> {
+    fn answer(&self, running: &Running, drawn: &mut Drawn) -> Result<Said, String> {
         let Rule { when, within, lasting, .. } = &self.rule;
         if let Some(said) = self.said.filter(|said| said.next == running.next) {
             return Ok(said);
         }
         let question = Question::of(when, &running.unit, running.range, *within, *lasting, running.step);
         let question = question.map_err(|error| error.to_string())?;
-        let futures = futures(&running.foresight, question.n_leads, SEED);
+        let futures = drawn.futures(self.key(), running, question.n_leads);
         let futures = futures.ok_or_else(|| format!("`{}` is too young for a forecast", when.of))?;
         let &Running { step, known: origin, next, .. } = running;
-        Ok(Said { chance: Chance::of(&futures, &question), origin, step, next })
+        Ok(Said { chance: Chance::of(futures, &question), origin, step, next })
     }
 
     /// The warning, if it stands and may be told.
@@ -113,8 +136,8 @@ impl Watched {
         };
         let rule = &self.rule;
         let mut summary = rule.says(said.chance.probability);
-        if self.asked.unwrap_or(now).saturating_since(said.origin) > SILENCE_MIN + said.step.saturating_mul(3) {
-            summary.push_str(&format!("; no sample since {}", said.origin + said.step));
+        if let Some(since) = self.no_sample_since(now) {
+            summary.push_str(&format!("; no sample since {since}"));
         }
         Some(Alert {
             rule: rule.name.clone(),
@@ -155,8 +178,15 @@ impl Watched {
         Some(change)
     }
 
+    /// Since when its series has been silent when it was asked last; `None` where it was not.
+    fn no_sample_since(&self, now: Timestamp) -> Option<Timestamp> {
+        let said = self.said?;
+        let silence = self.asked.unwrap_or(now).saturating_since(said.origin);
+        (silence > SILENCE_MIN + said.step.saturating_mul(3)).then(|| said.origin + said.step)
+    }
+
     /// As it is told over HTTP.
-    pub(super) fn show(&self, silent_until: Option<Timestamp>) -> api::Warning {
+    pub(super) fn show(&self, silent_until: Option<Timestamp>, now: Timestamp) -> api::Warning {
         let Rule { name, when, within, lasting, raise, clear } = &self.rule;
         api::Warning {
             name: name.clone(),
@@ -169,6 +199,7 @@ impl Watched {
             probability: self.said.map(|said| said.chance.probability),
             after: self.said.map(|said| passage(said.chance, said.step)),
             origin: self.said.map(|said| said.origin),
+            no_sample_since: self.no_sample_since(now),
             problem: self.problem.clone(),
             stands: self.alarm.stands(),
             since: self.since,

@@ -104,7 +104,8 @@ fn standing(warnings: &api::Warnings) -> Vec<String> {
         let within = Duration::try_from_secs_f64(warning.within_seconds).map_or_else(|_| String::new(), span::format);
         let probability =
             warning.probability.map_or_else(String::new, |probability| format!(": {}", percent(probability)));
-        printable(&format!("warning: {} within {within}{probability}", warning.statement))
+        let silence = warning.no_sample_since.map_or_else(String::new, |since| format!(", no sample since {since}"));
+        printable(&format!("warning: {} within {within}{probability}{silence}", warning.statement))
     };
     warnings.rules.iter().filter(|warning| warning.stands && warning.silent_until.is_none()).map(line).collect()
 }

@@ -62,10 +62,14 @@ fn names(expression: &str) -> (BTreeSet<&str>, BTreeSet<&str>) {
 
 fn start(url: &str, folder: &Path) -> Running {
     let config = folder.join("foretop.toml");
-    let section = format!(
-        "[[remote_write]]\nurl = '{url}'\nbatch_every = '200ms'\nforecast_every = '1s'\nlabels = {{ instance = 'here' }}\n"
+    let rules = folder.join("rules.toml");
+    std::fs::write(&rules, "[[rule]]\nname = 'there'\nwhen = 'load.1m >= 0'\nwithin = '10s'\n").unwrap();
+    let sections = format!(
+        "[warn]\nrules = '{}'\nevery = '1s'\n\n\
+         [[remote_write]]\nurl = '{url}'\nbatch_every = '200ms'\nforecast_every = '1s'\nlabels = {{ instance = 'here' }}\n",
+        rules.display()
     );
-    std::fs::write(&config, section).unwrap();
+    std::fs::write(&config, sections).unwrap();
     Running::start(&["--in-memory", "--every", "100ms", "--config", config.to_str().unwrap()])
 }
 
@@ -74,7 +78,10 @@ fn all_metrics_and_labels_of_the_dashboard_are_those_of_a_node() {
     let folder = tempfile::tempdir().unwrap();
     let node = start("http://127.0.0.1:1/", folder.path());
     node.wait_for_samples("cpu.busy", 3);
-    let page = ureq::get(format!("{}/metrics", node.url)).call().unwrap().body_mut().read_to_string().unwrap();
+    let page = wait_until("the rule is watched", PATIENCE, || {
+        let page = ureq::get(format!("{}/metrics", node.url)).call().unwrap().body_mut().read_to_string().unwrap();
+        page.contains("foretop_warning{").then_some(page)
+    });
     let lines: Vec<&str> = page.lines().filter(|line| !line.starts_with('#')).collect();
     let has_metric = |name: &str| lines.iter().any(|line| line.split(['{', ' ']).next() == Some(name));
     let has_label = |name: &str| {

@@ -56,6 +56,15 @@ fn tomorrow_looks_like_the_days_before() {
 }
 
 #[test]
+fn an_amount_that_was_never_negative_will_not_be() {
+    let host = Host::start().with_steps(4 * DAY, |i| if i % 11 == 0 { 90.0 } else { 2.0 });
+    let outlook: Outlook = host.get("/api/v1/series/shop.requests/outlook?horizon=24h").json();
+    assert!(outlook.lower.iter().all(|lower| *lower >= 0.0), "{:?}", outlook.lower);
+    let asked = host.get("/api/v1/probability?statement=shop.requests%20%3C%200&within=6h");
+    asked.check_refused(400, BadParameter, Some("statement"));
+}
+
+#[test]
 fn half_hours_and_hours_say_the_same_of_tomorrow() {
     // Hours have hardly seen what half hours have: since a moment ago it is more.
     let n = 10 * DAY;
