@@ -78,9 +78,9 @@ fn all_metrics_and_labels_of_the_dashboard_are_those_of_a_node() {
     let folder = tempfile::tempdir().unwrap();
     let node = start("http://127.0.0.1:1/", folder.path());
     node.wait_for_samples("cpu.busy", 3);
-    let page = wait_until("the rule is watched", PATIENCE, || {
+    let page = wait_until("the rule is answered", PATIENCE, || {
         let page = ureq::get(format!("{}/metrics", node.url)).call().unwrap().body_mut().read_to_string().unwrap();
-        page.contains("foretop_warning{").then_some(page)
+        page.contains("foretop_probability{").then_some(page)
     });
     let lines: Vec<&str> = page.lines().filter(|line| !line.starts_with('#')).collect();
     let has_metric = |name: &str| lines.iter().any(|line| line.split(['{', ' ']).next() == Some(name));
