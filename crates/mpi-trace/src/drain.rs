@@ -40,7 +40,8 @@ impl<'a> Drain<'a> {
     #[must_use]
     pub fn cursor(&self) -> Cursor {
         let n_ahead = u64::from(self.before.is_some());
-        Cursor { position: self.cursor.position - n_ahead, ..self.cursor }
+        // A writer that is damaged may have taken the cursor back meanwhile.
+        Cursor { position: self.cursor.position.saturating_sub(n_ahead), ..self.cursor }
     }
 
     /// Appends what was written since, of at most `n_max` records. Gives how many records were lost: overwritten before they were read,
@@ -49,7 +50,7 @@ impl<'a> Drain<'a> {
         self.records.clear();
         let mut n_lost = self.ring.read(&mut self.cursor, n_max, &mut self.records);
         if n_lost > 0 {
-            n_lost += u64::from(self.before.take().is_some());
+            n_lost = n_lost.saturating_add(u64::from(self.before.take().is_some()));
         }
         for &record in &self.records {
             match record.event(self.before.as_ref()) {
@@ -58,7 +59,8 @@ impl<'a> Drain<'a> {
                     self.before = None;
                 }
                 None => {
-                    n_lost += u64::from(!record.is_extension()) + u64::from(self.before.take().is_some());
+                    let n_parts = u64::from(!record.is_extension()) + u64::from(self.before.take().is_some());
+                    n_lost = n_lost.saturating_add(n_parts);
                     self.before = record.is_extension().then_some(record);
                 }
             }

@@ -295,7 +295,7 @@ impl<'a> Ring<'a> {
         let safe = head.saturating_add(1).saturating_sub(self.capacity).clamp(from, to);
         into.drain(n_before..n_before + (safe - from) as usize);
         let n_lost = safe - cursor.position;
-        cursor.n_lost += n_lost;
+        cursor.n_lost = cursor.n_lost.saturating_add(n_lost);
         cursor.position = to;
         n_lost
     }
@@ -345,7 +345,7 @@ impl<'a> Writer<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Event, Operation, Peer, Subject};
+    use crate::{Drain, Event, Operation, Peer, Subject};
 
     fn memory(capacity: u64) -> Vec<AtomicU64> {
         (0..n_words(capacity)).map(|_| AtomicU64::new(0)).collect()
@@ -402,6 +402,20 @@ mod tests {
         let starts: Vec<u64> = read.iter().map(Record::start).collect();
         assert_eq!(starts, [0, 1, 13, 14, 15, 16, 17, 18, 19]);
         assert_eq!(cursor, Cursor { position: 20, n_lost: 11 });
+    }
+
+    #[test]
+    fn a_head_that_jumps_to_and_fro_ends_no_reader() {
+        let words = memory(8);
+        let ring = Ring::create(&words, 8, &header()).unwrap();
+        let (mut writer, mut drain, mut events) = (ring.writer(), Drain::new(ring), Vec::new());
+        let (extension, _) = event(0, 1 << 40, 0).to_records();
+        writer.write((None, extension.unwrap()));
+        for head in [1, 0, u64::MAX, 0, u64::MAX, 3] {
+            words[word::HEAD].store(head, Ordering::Relaxed);
+            drain.take(100, &mut events);
+            assert!(drain.cursor().position <= head);
+        }
     }
 
     #[test]
