@@ -1,6 +1,9 @@
 //! What MPI programs of this user call on this host, taken from the rings that the tracer writes anyway.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::fs;
+use std::mem;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -140,8 +143,8 @@ struct Rings {
     root: PathBuf,
     node: Node,
     followed: Vec<Followed>,
-    /// Files that are there and of no use: other kinds of rings, other nodes' processes, broken ones.
-    passed_by: BTreeSet<PathBuf>,
+    /// Files that are there and of no use, with their numbers: other kinds of rings, other nodes' processes, broken ones.
+    passed_by: BTreeMap<PathBuf, u64>,
     n_lost: u64,
     /// Room for what is read at once.
     events: Vec<Event>,
@@ -160,7 +163,7 @@ impl Rings {
             root: root.into(),
             node: node.clone(),
             followed: Vec::new(),
-            passed_by: BTreeSet::new(),
+            passed_by: BTreeMap::new(),
             n_lost: 0,
             events: Vec::new(),
             tally,
@@ -168,7 +171,7 @@ impl Rings {
         rings.find();
         let (run, ended): (Vec<_>, Vec<_>) =
             rings.followed.drain(..).partition(|followed| followed.file.process().is_running());
-        rings.passed_by.extend(ended.into_iter().map(|followed| followed.file.path));
+        rings.passed_by.extend(ended.into_iter().map(|Followed { file, .. }| (file.path.clone(), file.file())));
         rings.followed = run;
         rings.followed.iter_mut().for_each(Followed::pass);
         rings
@@ -176,13 +179,19 @@ impl Rings {
 
     /// Takes notice of rings that were made since, and of those that are gone.
     fn find(&mut self) {
-        // Nobody writes into a ring any more whose file is gone, but not all of it may have been read.
-        self.followed.retain(|followed| followed.file.path.exists() || !followed.is_read());
-        self.passed_by.retain(|path| path.exists());
+        let is_there = |path: &Path, file: u64| file_at(path) == Some(file);
+        // Nobody writes into a ring any more whose file is gone or has made room for another, but not all of it may have been read.
+        let (there, gone) = mem::take(&mut self.followed)
+            .into_iter()
+            .partition(|Followed { file, .. }| is_there(&file.path, file.file()));
+        self.followed = gone;
+        self.take();
+        self.followed = there;
+        self.passed_by.retain(|path, file| is_there(path, *file));
         // Folders of this user that cannot be read any more are those of jobs that ended.
         for folder in Folder::all(&self.root).unwrap_or_default() {
             let is_known = |path: &Path| {
-                self.passed_by.contains(path) || self.followed.iter().any(|followed| followed.file.path == path)
+                self.passed_by.contains_key(path) || self.followed.iter().any(|followed| followed.file.path == path)
             };
             for found in folder.rings_but(is_known).unwrap_or_default() {
                 match found {
@@ -190,7 +199,7 @@ impl Rings {
                         self.followed.push(Followed { file, cursor: Cursor::default() });
                     }
                     Ok(RingFile { path, .. }) | Err(JobError::Ring { path, .. } | JobError::File { path, .. }) => {
-                        self.passed_by.insert(path);
+                        self.passed_by.extend(file_at(&path).map(|file| (path, file)));
                     }
                     Err(_) => {}
                 }
@@ -356,6 +365,11 @@ fn point(event: &Event) -> Option<usize> {
     }
 }
 
+/// The file system's number of a file, if there is one.
+fn file_at(path: &Path) -> Option<u64> {
+    fs::symlink_metadata(path).ok().map(|found| found.ino())
+}
+
 /// Whether a process that runs is on a node.
 fn is_on(node: &Node, pid: u32) -> bool {
     let process = |pid: u32| procfs::process::Process::new(pid.cast_signed()).ok();
@@ -380,8 +394,6 @@ fn is_on(node: &Node, pid: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use mpi_job::Process;
     use tempfile::{TempDir, tempdir};
 
@@ -521,6 +533,42 @@ mod tests {
         assert_eq!(figures(&reading, SEND, 0).0 + n_lost(&reading), 100);
         assert!(n_lost(&reading) >= 92);
         assert!(rings.followed.is_empty() && rings.passed_by.is_empty());
+    }
+
+    #[test]
+    fn a_ring_in_the_place_of_another_is_read_from_its_begin() {
+        let (root, folder) = job();
+        let send = call(Operation::SEND, Peer::Rank(1), 8, 1);
+        fs::write(folder.path().join("calls-1-0.ring"), [7; 4000]).unwrap();
+        let first = ring(&folder, 0, 8);
+        let mut rings = rings(&root, &Node::Host);
+        write(&first, &[send; 3]);
+        // Nothing was read of the first, and nothing can be of what the others replace.
+        let later = [0, 1].map(|rank| ring(&folder, rank, 8));
+        later.iter().for_each(|ring| write(ring, &[send; 2]));
+        for _ in 0..2 {
+            rings.find();
+            rings.take();
+        }
+        let reading = rings.reading();
+        assert_eq!((figures(&reading, SEND, 0).0, n_lost(&reading)), (7, 0));
+        assert_eq!((rings.followed.len(), rings.passed_by.len()), (2, 0));
+    }
+
+    #[test]
+    fn half_an_event_of_a_rank_that_was_killed_keeps_no_ring() {
+        let (root, folder) = job();
+        let mut rings = rings(&root, &Node::Host);
+        let ring = ring(&folder, 0, 8);
+        let (extension, _) = call(Operation::SEND, Peer::Rank(1), 1 << 40, 1).to_records();
+        write(&ring, &[call(Operation::SEND, Peer::Rank(1), 8, 1)]);
+        ring.ring().writer().write((None, extension.unwrap()));
+        rings.find();
+        rings.take();
+        folder.remove().unwrap();
+        rings.find();
+        assert_eq!(figures(&rings.reading(), SEND, 0).0, 1);
+        assert!(rings.followed.is_empty());
     }
 
     #[test]

@@ -76,6 +76,12 @@ impl RingFile {
         self.readings().map_or_else(Line::identity, |[began, now]| Line::through(began, now))
     }
 
+    /// The file system's number of its file: tells it from a ring that a later process has put in its place.
+    #[must_use]
+    pub fn file(&self) -> u64 {
+        self.segment.file()
+    }
+
     /// Who made it.
     #[must_use]
     pub fn process(&self) -> Process {
