@@ -33,6 +33,11 @@ const N_AT_ONCE: usize = 1 << 12;
 /// So often they are read to see what that takes.
 const N_TRIALS: usize = 31;
 
+/// Whether a subsystem is read from rings, which say whose they are, so that each kind of node can be told apart.
+pub fn knows(subsystem: &Subsystem) -> bool {
+    subsystem.name == NAME
+}
+
 /// Opens the subsystem `mpi` itself, and leaves the others to another opener.
 pub struct WithMpi {
     others: Box<dyn Opener>,
@@ -53,7 +58,7 @@ impl Opener for WithMpi {
         groups: &GroupLimits,
         subsystem: &'static Subsystem,
     ) -> Result<(Box<dyn Arm>, Price), Error> {
-        if subsystem.name == NAME {
+        if knows(subsystem) {
             let price = self.price.get_or_insert_with(|| price(Tally::new(groups, subsystem))).clone();
             let rings = Rings::below(&mpi_job::root(), node, Tally::new(groups, subsystem));
             return Ok((Box::new(MpiCalls::follow(rings)), price));
@@ -62,7 +67,7 @@ impl Opener for WithMpi {
     }
 
     fn prepare(&mut self, groups: &GroupLimits, subsystem: &'static Subsystem) -> Result<(), Error> {
-        if subsystem.name == NAME { Ok(()) } else { self.others.prepare(groups, subsystem) }
+        if knows(subsystem) { Ok(()) } else { self.others.prepare(groups, subsystem) }
     }
 
     fn drain(&mut self, each: &mut dyn FnMut(&Node, Traced)) {
