@@ -3,7 +3,6 @@
 use std::fs;
 use std::io;
 use std::mem::ManuallyDrop;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +20,6 @@ const WORD_BYTES: usize = size_of::<AtomicU64>();
 pub struct Segment {
     start: NonNull<AtomicU64>,
     n_words: usize,
-    file: u64,
 }
 
 // SAFETY: it is memory of which only atomics are given out.
@@ -100,17 +98,10 @@ impl Segment {
             Access::Read => ProtFlags::READ,
             Access::ReadWrite => ProtFlags::READ | ProtFlags::WRITE,
         };
-        let number = file.metadata()?.ino();
         // SAFETY: the kernel chooses a place where nothing else is.
         let start = unsafe { mmap(std::ptr::null_mut(), n_words * WORD_BYTES, protection, MapFlags::SHARED, file, 0)? };
         let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Self { start, n_words, file: number })
-    }
-
-    /// The file system's number of the file, which no other has as long as this is mapped.
-    #[must_use]
-    pub fn file(&self) -> u64 {
-        self.file
+        Ok(Self { start, n_words })
     }
 
     /// All of it.
