@@ -16,6 +16,12 @@ run_tests() {
     cargo test --locked "${packages[@]}"
     # `foretop` beside the program that is tested is what the part `rust` of the tests has built.
     [ -x "${CARGO_TARGET_DIR:-target}/debug/foretop" ] || echo "SKIPPED receiving by TLS, and sorts of the study: there is no debug build of foretop; run \`make test\`"
+    # The tracer is what the part `mpi` has built.
+    if [ -e "${CARGO_TARGET_DIR:-target}/debug/deps/libmpi_tracer.so" ] && command -v mpicc.openmpi >/dev/null && command -v mpicc.mpich >/dev/null; then
+        cargo test --locked "${packages[@]}" --test it -- --ignored mpi::
+    else
+        echo "SKIPPED calls of MPI programs: there is no debug build of the tracer, or no MPI; run \`make test\`"
+    fi
     if [ "$(id -u)" -ne 0 ]; then
         as_root=(sudo -n)
         if ! sudo -n true 2>/dev/null; then

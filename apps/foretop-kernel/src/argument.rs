@@ -12,7 +12,7 @@ use program::Failure;
 use secret::{Form, Privacy};
 
 use crate::command::failed;
-use crate::mpi_calls::WithMpi;
+use crate::mpi_calls::{self, WithMpi};
 
 /// Which agent to ask: by its socket, or through a node that was started with `foretop up --kernel`.
 #[derive(Args)]
@@ -156,20 +156,27 @@ pub fn user_points(path: &std::path::Path) -> Result<&'static Subsystem, Failure
     kernel::user::subsystem(&text).map_err(|error| Failure::usage(told(&error)))
 }
 
-/// What opens arms of these nodes. A note says why it does so by /proc, where that was left open.
-pub fn opener(source: Source, nodes: &[Node], notes: &mut Vec<String>) -> Result<Box<dyn Opener>, Failure> {
-    opener_with_ring(source, nodes, kernel::RING_BYTES, notes)
+/// What opens arms of these subsystems for these nodes. A note says why it does so by /proc, where that was left open.
+pub fn opener(
+    source: Source,
+    nodes: &[Node],
+    wanted: &[&'static Subsystem],
+    notes: &mut Vec<String>,
+) -> Result<Box<dyn Opener>, Failure> {
+    opener_with_ring(source, nodes, wanted, kernel::RING_BYTES, notes)
 }
 
 /// The same, with so much room for records of traced points.
 pub fn opener_with_ring(
     source: Source,
     nodes: &[Node],
+    wanted: &[&'static Subsystem],
     ring_bytes: u32,
     notes: &mut Vec<String>,
 ) -> Result<Box<dyn Opener>, Failure> {
     let with_mpi = |others| Box::new(WithMpi::beside(others)) as Box<dyn Opener>;
-    let by_proc = || match nodes.iter().all(|node| *node == Node::Host) {
+    let is_told_apart = nodes.iter().all(|node| *node == Node::Host) || wanted.iter().all(|one| mpi_calls::knows(one));
+    let by_proc = || match is_told_apart {
         true => Ok(with_mpi(Box::new(ProcOpener))),
         false => Err(failed(kernel::Error::WholeHostOnly { arm: "/proc" })),
     };

@@ -1,8 +1,12 @@
-//! What MPI programs of this user call on this host, taken from the rings that the tracer writes anyway.
+//! What MPI programs call on this host, taken from the rings that the tracer writes anyway: those of this user, and of all users where it is root.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::mem;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
@@ -10,8 +14,11 @@ use std::time::Duration;
 
 use kernel::control::PointState;
 use kernel::{Arm, Counters, Error, GroupLimits, N_RANGES, Node, Opener, Price, Reading, Subsystem, Toll, Traced};
-use mpi_job::{Folder, JobError, RingFile};
-use mpi_trace::{Cursor, Drain, Event, Family, Line, Operation, Peer, Ring, RingHeader, RingKind, Subject, n_words};
+use mpi_job::{JobError, Jobs, RingReader};
+use mpi_trace::{Event, Family, Line, Operation, Peer, Ring, RingHeader, RingKind, Subject, n_words};
+use procfs::process::Process;
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// The subsystem that is read from rings.
 const NAME: &str = "mpi";
@@ -25,10 +32,20 @@ const COLLECTIVE: usize = 3;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Folders are looked through for new rings once a second, and at each reading.
 const N_LOOKS_BETWEEN: u64 = 10;
-/// Records that are read at once.
-const N_AT_ONCE: usize = 1 << 12;
-/// So often they are read to see what that takes.
+/// Of one ring at each look; 30 ms of work. What is more waits for the next, or is overwritten and counted as lost.
+const N_RECORDS_MAX: u64 = 1 << 20;
+/// Rings of one user that are known at the same time. Each that is read keeps a file open.
+const N_RINGS_MAX: usize = 2048;
+/// One subsystem's share of the files that this process may open is one in so many.
+const N_SHARES: usize = 4;
+/// Records that are read to see what that takes, and how often.
+const N_TRIED: u64 = 1 << 12;
 const N_TRIALS: usize = 31;
+
+/// Whether a subsystem is read from rings, which say whose they are, so that each kind of node can be told apart.
+pub fn knows(subsystem: &Subsystem) -> bool {
+    subsystem.name == NAME
+}
 
 /// Opens the subsystem `mpi` itself, and leaves the others to another opener.
 pub struct WithMpi {
@@ -50,16 +67,16 @@ impl Opener for WithMpi {
         groups: &GroupLimits,
         subsystem: &'static Subsystem,
     ) -> Result<(Box<dyn Arm>, Price), Error> {
-        if subsystem.name == NAME {
+        if knows(subsystem) {
             let price = self.price.get_or_insert_with(|| price(Tally::new(groups, subsystem))).clone();
-            let rings = Rings::below(&mpi_job::root(), node, Tally::new(groups, subsystem));
+            let rings = Rings::below(Path::new(mpi_job::MEMORY), node, Tally::new(groups, subsystem));
             return Ok((Box::new(MpiCalls::follow(rings)), price));
         }
         self.others.open(node, groups, subsystem)
     }
 
     fn prepare(&mut self, groups: &GroupLimits, subsystem: &'static Subsystem) -> Result<(), Error> {
-        if subsystem.name == NAME { Ok(()) } else { self.others.prepare(groups, subsystem) }
+        if knows(subsystem) { Ok(()) } else { self.others.prepare(groups, subsystem) }
     }
 
     fn drain(&mut self, each: &mut dyn FnMut(&Node, Traced)) {
@@ -137,60 +154,58 @@ impl Arm for MpiCalls {
 
 /// The rings of a node's processes, and what was in them.
 struct Rings {
-    root: PathBuf,
+    /// Where folders of users are.
+    memory: PathBuf,
     node: Node,
-    followed: Vec<Followed>,
-    /// Files that are there and of no use: other kinds of rings, other nodes' processes, broken ones.
-    passed_by: BTreeSet<PathBuf>,
+    followed: Vec<RingReader>,
+    /// Files that are there and of no use, with their numbers: other kinds of rings, other nodes' processes, broken ones.
+    passed_by: BTreeMap<PathBuf, u64>,
+    /// Rings that are read at the same time, at most.
+    n_files_max: usize,
     n_lost: u64,
-    /// Room for what is read at once.
-    events: Vec<Event>,
     tally: Tally,
 }
 
-struct Followed {
-    file: RingFile,
-    cursor: Cursor,
-}
-
 impl Rings {
-    /// Counts from now on what is written into rings of jobs in folders below `root`.
-    fn below(root: &Path, node: &Node, tally: Tally) -> Self {
+    /// Counts from now on what is written into rings of jobs in users' folders below `memory`.
+    fn below(memory: &Path, node: &Node, tally: Tally) -> Self {
         let mut rings = Self {
-            root: root.into(),
+            memory: memory.into(),
             node: node.clone(),
             followed: Vec::new(),
-            passed_by: BTreeSet::new(),
+            passed_by: BTreeMap::new(),
+            n_files_max: n_files() / N_SHARES,
             n_lost: 0,
-            events: Vec::new(),
             tally,
         };
         rings.find();
-        let (run, ended): (Vec<_>, Vec<_>) =
-            rings.followed.drain(..).partition(|followed| followed.file.process().is_running());
-        rings.passed_by.extend(ended.into_iter().map(|followed| followed.file.path));
-        rings.followed = run;
-        rings.followed.iter_mut().for_each(Followed::pass);
+        let is_of_old = |ring: &mut RingReader| !ring.process().is_running() || ring.pass().is_err();
+        rings.passed_by.extend(rings.followed.extract_if(.., is_of_old).map(|ring| (ring.path, ring.number)));
         rings
     }
 
     /// Takes notice of rings that were made since, and of those that are gone.
     fn find(&mut self) {
-        // Nobody writes into a ring any more whose file is gone, but not all of it may have been read.
-        self.followed.retain(|followed| followed.file.path.exists() || !followed.is_read());
-        self.passed_by.retain(|path| path.exists());
-        // Folders of this user that cannot be read any more are those of jobs that ended.
-        for folder in Folder::all(&self.root).unwrap_or_default() {
-            let is_known = |path: &Path| {
-                self.passed_by.contains(path) || self.followed.iter().any(|followed| followed.file.path == path)
-            };
-            for found in folder.rings_but(is_known).unwrap_or_default() {
+        let is_there = |path: &Path, file: u64| file_at(path) == Some(file);
+        // Nobody writes into a ring any more whose file is gone or has made room for another, but not all of it may have been read.
+        let (there, gone) =
+            mem::take(&mut self.followed).into_iter().partition(|ring| is_there(&ring.path, ring.number));
+        self.followed = gone;
+        self.take();
+        self.followed = there;
+        self.passed_by.retain(|path, file| is_there(path, *file));
+        for jobs in Jobs::below(&self.memory) {
+            let known = self.passed_by.keys().chain(self.followed.iter().map(|ring| &ring.path));
+            let known: BTreeSet<PathBuf> = known.filter(|path| path.starts_with(jobs.path())).cloned().collect();
+            let n_max =
+                N_RINGS_MAX.saturating_sub(known.len()).min(self.n_files_max.saturating_sub(self.followed.len()));
+            for found in jobs.rings_but(n_max, |path| known.contains(path)) {
                 match found {
-                    Ok(file) if file.header.kind == RingKind::Calls && is_on(&self.node, file.header.pid) => {
-                        self.followed.push(Followed { file, cursor: Cursor::default() });
+                    Ok(ring) if ring.header.kind == RingKind::Calls && is_on(&self.node, &ring) => {
+                        self.followed.push(ring);
                     }
-                    Ok(RingFile { path, .. }) | Err(JobError::Ring { path, .. } | JobError::File { path, .. }) => {
-                        self.passed_by.insert(path);
+                    Ok(RingReader { path, .. }) | Err(JobError::Ring { path, .. } | JobError::File { path, .. }) => {
+                        self.passed_by.extend(file_at(&path).map(|file| (path, file)));
                     }
                     Err(_) => {}
                 }
@@ -200,14 +215,20 @@ impl Rings {
 
     /// Counts what was written since the last time, also by ranks that have ended since.
     fn take(&mut self) {
-        for followed in &mut self.followed {
-            if self.tally.is_shed {
-                followed.pass();
-            } else {
-                let n_lost = followed.take(&mut self.events, &mut self.tally);
-                self.n_lost = self.n_lost.saturating_add(n_lost);
+        let Self { followed, passed_by, n_lost, tally, .. } = self;
+        followed.retain_mut(|ring| {
+            let line = ring.line();
+            let taken = match tally.is_shed {
+                true => ring.pass().map(|()| 0),
+                false => ring.take(N_RECORDS_MAX, |event| tally.count(&line, event)),
+            };
+            match taken {
+                Ok(n) => *n_lost = n_lost.saturating_add(n),
+                // Somebody has cut it.
+                Err(_) => _ = passed_by.insert(mem::take(&mut ring.path), ring.number),
             }
-        }
+            taken.is_ok()
+        });
     }
 
     /// All counters; the shortest and longest are those since the last reading.
@@ -216,33 +237,6 @@ impl Rings {
         self.tally.cells.values_mut().for_each(|cell| (cell.min_ns, cell.max_ns) = (None, None));
         let lost = [("records of MPI calls were overwritten before they were read", self.n_lost)].into();
         Reading { at_ns: clock::monotonic_ns(), cells, lost, ..Reading::default() }
-    }
-}
-
-impl Followed {
-    /// Counts what was written since the last time, and says how many records were lost.
-    fn take(&mut self, events: &mut Vec<Event>, tally: &mut Tally) -> u64 {
-        if self.is_read() {
-            return 0;
-        }
-        let ring = self.file.ring();
-        let (line, mut drain, mut n_lost) = (self.file.line(), Drain::from(ring, self.cursor), 0_u64);
-        // As much as there can be: a rank that goes on meanwhile is not run after.
-        for _ in 0..=ring.capacity() / N_AT_ONCE as u64 {
-            n_lost = n_lost.saturating_add(drain.take(N_AT_ONCE, events));
-            events.drain(..).for_each(|event| tally.count(&line, &event));
-        }
-        self.cursor = drain.cursor();
-        n_lost
-    }
-
-    fn is_read(&self) -> bool {
-        self.cursor.position >= self.file.ring().n_written()
-    }
-
-    /// Goes on with what is written from now on.
-    fn pass(&mut self) {
-        self.cursor.position = self.file.ring().n_written();
     }
 }
 
@@ -307,7 +301,23 @@ impl Tally {
 
 /// What it takes to read a record and count it, in processor time. The program that wrote it pays nothing for that.
 fn price(mut tally: Tally) -> Price {
-    let words: Vec<AtomicU64> = (0..n_words(N_AT_ONCE as u64)).map(|_| AtomicU64::new(0)).collect();
+    let trials = ring_to_try().and_then(|file| {
+        let trial = |_| {
+            let file = file.try_clone()?;
+            let mut ring = RingReader::new(file, 0, PathBuf::new()).map_err(io::Error::other)?;
+            let since = clock::thread_cpu();
+            ring.take(N_TRIED, |event| tally.count(&Line::identity(), event))?;
+            Ok((clock::thread_cpu() - since).as_nanos() as f64 / N_TRIED as f64)
+        };
+        (0..N_TRIALS).map(trial).collect::<io::Result<Vec<f64>>>()
+    });
+    let event_ns = trials.ok().and_then(|trials| statistics::median(&trials)).unwrap_or(0.0);
+    Price { paid: Toll { pass_ns: Vec::new(), event_ns }, seen: Toll::default() }
+}
+
+/// A file in memory with a ring that is full.
+fn ring_to_try() -> io::Result<File> {
+    let words: Vec<AtomicU64> = (0..n_words(N_TRIED)).map(|_| AtomicU64::new(0)).collect();
     let header = RingHeader {
         kind: RingKind::Calls,
         rank: 0,
@@ -320,21 +330,15 @@ fn price(mut tally: Tally) -> Price {
         tree: 0,
         host: String::new(),
     };
-    let Ok(ring) = Ring::create(&words, N_AT_ONCE as u64, &header) else { return Price::default() };
+    let mut writer = Ring::create(&words, N_TRIED, &header).map_err(io::Error::other)?.writer();
     let subject = Subject::Call { communicator: 0, peer: Peer::Any, tag: None };
     let call = Event { start: 0, end: 1, bytes: 1, operation: Operation::SEND, is_failed: false, subject };
-    let mut writer = ring.writer();
-    (0..N_AT_ONCE).for_each(|_| writer.write(call.to_records()));
-    let mut events = Vec::new();
-    let trials = (0..N_TRIALS).map(|_| {
-        let (mut drain, since) = (Drain::new(ring), clock::thread_cpu());
-        drain.take(N_AT_ONCE, &mut events);
-        let n_events = events.len().max(1) as f64;
-        events.drain(..).for_each(|event| tally.count(&Line::identity(), &event));
-        (clock::thread_cpu() - since).as_nanos() as f64 / n_events
-    });
-    let event_ns = statistics::median(&trials.collect::<Vec<_>>()).unwrap_or(0.0);
-    Price { paid: Toll { pass_ns: Vec::new(), event_ns }, seen: Toll::default() }
+    // One less than it holds: the place of the next is not read.
+    (1..N_TRIED).for_each(|_| writer.write(call.to_records()));
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes()).collect();
+    let mut file = File::from(memfd_create("ring", MemfdFlags::CLOEXEC)?);
+    file.write_all(&bytes)?;
+    Ok(file)
 }
 
 /// What an event counts for. A part is a message of its own, as the receive of `MPI_Sendrecv`.
@@ -356,21 +360,36 @@ fn point(event: &Event) -> Option<usize> {
     }
 }
 
-/// Whether a process that runs is on a node.
-fn is_on(node: &Node, pid: u32) -> bool {
-    let process = |pid: u32| procfs::process::Process::new(pid.cast_signed()).ok();
+/// Files that this process may have open: from now on as many as it may allow itself.
+fn n_files() -> usize {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    // Where it may not, it goes on with what it has.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+    getrlimit(Resource::Nofile).current.map_or(usize::MAX, |limit| limit as usize)
+}
+
+/// The file system's number of a file, if there is one.
+fn file_at(path: &Path) -> Option<u64> {
+    fs::symlink_metadata(path).ok().map(|found| found.ino())
+}
+
+/// Whether the process that made a ring is on a node. Whoever owns the file could name any; another user's does not count.
+fn is_on(node: &Node, ring: &RingReader) -> bool {
+    let process = |pid: u32| Process::new(pid.cast_signed()).ok();
+    let own = || process(ring.header.pid).filter(|own| own.status().is_ok_and(|status| status.euid == ring.user));
     match node {
         Node::Host => true,
         Node::Tree(root) => {
-            let parent = |pid: &u32| Some(process(*pid)?.stat().ok()?.ppid.cast_unsigned()).filter(|pid| *pid != 0);
-            std::iter::successors(Some(pid), parent).any(|pid| pid == *root)
+            let parent = |of: &Process| process(of.stat().ok()?.ppid.cast_unsigned());
+            std::iter::successors(own(), parent).any(|process| process.pid.cast_unsigned() == *root)
         }
         Node::Cgroup(folder) => {
             let Some(mount) = folder.ancestors().filter(|above| above.join("cgroup.procs").exists()).last() else {
                 return false;
             };
-            let own = process(pid).and_then(|process| process.cgroups().ok());
-            own.into_iter()
+            let groups = own().and_then(|process| process.cgroups().ok());
+            groups
+                .into_iter()
                 .flatten()
                 .filter(|group| group.hierarchy == 0)
                 .any(|group| mount.join(group.pathname.trim_start_matches('/')).starts_with(folder))
@@ -380,15 +399,13 @@ fn is_on(node: &Node, pid: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
-    use mpi_job::Process;
+    use mpi_job::{Folder, RingFile};
     use tempfile::{TempDir, tempdir};
 
     use super::*;
 
     fn ring(folder: &Folder, rank: u32, capacity: u64) -> RingFile {
-        let this = Process::this();
+        let this = mpi_job::Process::this();
         let header = RingHeader {
             kind: RingKind::Calls,
             rank,
@@ -405,13 +422,14 @@ mod tests {
     }
 
     fn job() -> (TempDir, Folder) {
-        let root = tempdir().unwrap();
-        let folder = Folder::create(&root.path().join("job")).unwrap();
-        (root, folder)
+        let memory = tempdir().unwrap();
+        let user = rustix::process::geteuid().as_raw();
+        let folder = Folder::create(&memory.path().join(format!("foretop-{user}/job"))).unwrap();
+        (memory, folder)
     }
 
-    fn rings(root: &TempDir, node: &Node) -> Rings {
-        Rings::below(root.path(), node, Tally::new(&GroupLimits::default(), kernel::find(NAME).unwrap()))
+    fn rings(memory: &TempDir, node: &Node) -> Rings {
+        Rings::below(memory.path(), node, Tally::new(&GroupLimits::default(), kernel::find(NAME).unwrap()))
     }
 
     fn call(operation: Operation, peer: Peer, bytes: u64, length_ns: u64) -> Event {
@@ -436,10 +454,10 @@ mod tests {
 
     #[test]
     fn calls_count_from_the_opening_on_by_what_they_move() {
-        let (root, folder) = job();
+        let (memory, folder) = job();
         let (early, peer) = (ring(&folder, 0, 64), Peer::Rank(1));
         write(&early, &[call(Operation::SEND, peer, 8, 100)]);
-        let mut rings = rings(&root, &Node::Host);
+        let mut rings = rings(&memory, &Node::Host);
         let part = Subject::Part { communicator: 0, peer, tag: None };
         write(
             &early,
@@ -479,9 +497,9 @@ mod tests {
 
     #[test]
     fn above_the_budget_one_call_stands_for_several_and_then_none_counts() {
-        let (root, folder) = job();
+        let (memory, folder) = job();
         let ring = ring(&folder, 0, 64);
-        let mut rings = rings(&root, &Node::Host);
+        let mut rings = rings(&memory, &Node::Host);
         rings.tally.weight = 4;
         write(&ring, &[call(Operation::SEND, Peer::Rank(1), 8, 10); 20]);
         rings.find();
@@ -502,13 +520,17 @@ mod tests {
     fn reading_a_record_has_a_price() {
         let price = price(Tally::new(&GroupLimits::default(), kernel::find(NAME).unwrap()));
         assert!(price.paid.event_ns > 0.0, "{price:?}");
+        let mut ring = RingReader::new(ring_to_try().unwrap(), 0, PathBuf::new()).unwrap();
+        let mut n_events = 0;
+        let n_lost = ring.take(u64::MAX, |_| n_events += 1).unwrap();
+        assert_eq!((n_events, n_lost), (N_TRIED - 1, 0));
     }
 
     #[test]
     fn what_was_overwritten_is_counted_as_lost_and_a_rank_that_ended_is_read_to_its_end() {
-        let (root, folder) = job();
+        let (memory, folder) = job();
         fs::write(folder.path().join("calls-7-0.ring"), [7; 4000]).unwrap();
-        let mut rings = rings(&root, &Node::Host);
+        let mut rings = rings(&memory, &Node::Host);
         let ring = ring(&folder, 0, 8);
         rings.find();
         rings.take();
@@ -524,12 +546,48 @@ mod tests {
     }
 
     #[test]
-    fn a_node_has_the_calls_of_its_own_processes() {
-        let (root, folder) = job();
+    fn a_ring_in_the_place_of_another_is_read_from_its_begin() {
+        let (memory, folder) = job();
+        let send = call(Operation::SEND, Peer::Rank(1), 8, 1);
+        fs::write(folder.path().join("calls-1-0.ring"), [7; 4000]).unwrap();
+        let first = ring(&folder, 0, 8);
+        let mut rings = rings(&memory, &Node::Host);
+        write(&first, &[send; 3]);
+        // Nothing was read of the first, and nothing can be of what the others replace.
+        let later = [0, 1].map(|rank| ring(&folder, rank, 8));
+        later.iter().for_each(|ring| write(ring, &[send; 2]));
+        for _ in 0..2 {
+            rings.find();
+            rings.take();
+        }
+        let reading = rings.reading();
+        assert_eq!((figures(&reading, SEND, 0).0, n_lost(&reading)), (7, 0));
+        assert_eq!((rings.followed.len(), rings.passed_by.len()), (2, 0));
+    }
+
+    #[test]
+    fn half_an_event_of_a_rank_that_was_killed_keeps_no_ring() {
+        let (memory, folder) = job();
+        let mut rings = rings(&memory, &Node::Host);
         let ring = ring(&folder, 0, 8);
-        let mut own = rings(&root, &Node::Tree(std::process::id()));
-        let mut other = rings(&root, &Node::Tree(u32::MAX));
-        let mut nowhere = rings(&root, &Node::Cgroup("/nowhere/a".into()));
+        let (extension, _) = call(Operation::SEND, Peer::Rank(1), 1 << 40, 1).to_records();
+        write(&ring, &[call(Operation::SEND, Peer::Rank(1), 8, 1)]);
+        ring.ring().writer().write((None, extension.unwrap()));
+        rings.find();
+        rings.take();
+        folder.remove().unwrap();
+        rings.find();
+        assert_eq!(figures(&rings.reading(), SEND, 0).0, 1);
+        assert!(rings.followed.is_empty());
+    }
+
+    #[test]
+    fn a_node_has_the_calls_of_its_own_processes() {
+        let (memory, folder) = job();
+        let ring = ring(&folder, 0, 8);
+        let mut own = rings(&memory, &Node::Tree(std::process::id()));
+        let mut other = rings(&memory, &Node::Tree(u32::MAX));
+        let mut nowhere = rings(&memory, &Node::Cgroup("/nowhere/a".into()));
         write(&ring, &[call(Operation::SEND, Peer::Rank(1), 8, 1)]);
         let seen = [&mut own, &mut other, &mut nowhere].map(|rings| {
             rings.find();
@@ -537,5 +595,35 @@ mod tests {
             figures(&rings.reading(), SEND, 0).0
         });
         assert_eq!(seen, [1, 0, 0]);
+    }
+
+    #[test]
+    fn a_ring_that_is_cut_is_given_up_and_others_are_read_on() {
+        let (memory, folder) = job();
+        let mut rings = rings(&memory, &Node::Host);
+        let [cut, whole] = [0, 1].map(|rank| ring(&folder, rank, 8));
+        rings.find();
+        let send = call(Operation::SEND, Peer::Rank(1), 8, 1);
+        write(&cut, &[send; 4]);
+        write(&whole, &[send; 4]);
+        File::options().write(true).open(&cut.path).unwrap().set_len(8).unwrap();
+        for _ in 0..2 {
+            rings.take();
+            rings.find();
+        }
+        assert_eq!(figures(&rings.reading(), SEND, 0).0, 4);
+        assert_eq!((rings.followed.len(), rings.passed_by.len()), (1, 1));
+    }
+
+    #[test]
+    fn no_user_puts_calls_into_the_process_tree_of_another() {
+        let (_memory, folder) = job();
+        let path = ring(&folder, 0, 8).path;
+        let [own, other] = [0, 1].map(|more| {
+            let user = rustix::process::geteuid().as_raw() + more;
+            RingReader::new(File::open(&path).unwrap(), user, path.clone()).unwrap()
+        });
+        let tree = Node::Tree(std::process::id());
+        assert_eq!([is_on(&tree, &own), is_on(&tree, &other), is_on(&Node::Host, &other)], [true, false, true]);
     }
 }

@@ -9,10 +9,12 @@
 
 mod filing;
 mod folder;
+mod jobs;
 mod kernel;
 mod process;
 mod recordings;
 mod ring_file;
+mod ring_reader;
 mod segment;
 
 use std::fs;
@@ -23,12 +25,17 @@ use mpi_trace::RingError;
 
 pub use filing::{Filing, Sidecar, file_name};
 pub use folder::Folder;
+pub use jobs::Jobs;
 pub use kernel::kernel_of;
 pub use process::Process;
 pub use recordings::{ReadError, read};
 pub use ring_file::{RingFile, ring_capacity};
+pub use ring_reader::RingReader;
 pub use segment::{Access, Segment};
 
+/// Where each user has a folder of jobs, in memory: `foretop-UID`.
+pub const MEMORY: &str = "/dev/shm";
+const PREFIX: &str = "foretop-";
 /// As much of a host's name as is in that of a folder.
 const HOST_BYTES_MAX: usize = 60;
 
@@ -65,7 +72,7 @@ impl JobError {
 /// Where the folders of this user's jobs are, in memory: `/dev/shm/foretop-UID`.
 #[must_use]
 pub fn root() -> PathBuf {
-    PathBuf::from(format!("/dev/shm/foretop-{}", rustix::process::geteuid().as_raw()))
+    Path::new(MEMORY).join(format!("{PREFIX}{}", rustix::process::geteuid().as_raw()))
 }
 
 /// What this host calls itself.

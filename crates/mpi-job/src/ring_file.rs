@@ -64,10 +64,7 @@ impl RingFile {
     /// Two moments on the clock of its stamps and the monotonic one: that in its header and this one; none where ticks are nanoseconds.
     #[must_use]
     pub fn readings(&self) -> Option<[Reading; 2]> {
-        self.header.is_counter.then(|| {
-            let clock::Reading { ticks, monotonic_ns } = Ticks::Counter.reading();
-            [self.header.reading, Reading { ticks, monotonic_ns }]
-        })
+        readings(&self.header)
     }
 
     /// From its ticks to nanoseconds.
@@ -87,6 +84,13 @@ impl RingFile {
     pub fn leak(self) -> Ring<'static> {
         Ring::over(self.segment.leak(), self.capacity).expect("its length was checked when it was mapped")
     }
+}
+
+pub(crate) fn readings(header: &RingHeader) -> Option<[Reading; 2]> {
+    header.is_counter.then(|| {
+        let clock::Reading { ticks, monotonic_ns } = Ticks::Counter.reading();
+        [header.reading, Reading { ticks, monotonic_ns }]
+    })
 }
 
 fn ring_name(header: &RingHeader) -> String {

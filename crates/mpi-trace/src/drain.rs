@@ -7,15 +7,21 @@ use crate::{Cursor, Event, Record, Ring};
 pub struct Drain<'a> {
     ring: Ring<'a>,
     cursor: Cursor,
-    before: Option<Record>,
+    assembly: Assembly,
     records: Vec<Record>,
+}
+
+/// Makes events of records. Of one that takes two, it keeps the first until the second comes.
+#[derive(Clone, Debug, Default)]
+pub struct Assembly {
+    before: Option<Record>,
 }
 
 impl<'a> Drain<'a> {
     /// From the oldest record that the ring holds.
     #[must_use]
     pub fn new(ring: Ring<'a>) -> Self {
-        Self { ring, cursor: Cursor::default(), before: None, records: Vec::new() }
+        Self { ring, cursor: Cursor::default(), assembly: Assembly::default(), records: Vec::new() }
     }
 
     /// Goes on where another reader of the same ring was.
@@ -39,26 +45,36 @@ impl<'a> Drain<'a> {
     /// How far it is: before the half of an event that it may have at hand.
     #[must_use]
     pub fn cursor(&self) -> Cursor {
-        let n_ahead = u64::from(self.before.is_some());
-        Cursor { position: self.cursor.position - n_ahead, ..self.cursor }
+        let n_ahead = u64::from(self.assembly.before.is_some());
+        // A writer that is damaged may have taken the cursor back meanwhile.
+        Cursor { position: self.cursor.position.saturating_sub(n_ahead), ..self.cursor }
     }
 
     /// Appends what was written since, of at most `n_max` records. Gives how many records were lost: overwritten before they were read,
     /// or of no use since they are half an event or no operation's.
     pub fn take(&mut self, n_max: usize, into: &mut Vec<Event>) -> u64 {
         self.records.clear();
-        let mut n_lost = self.ring.read(&mut self.cursor, n_max, &mut self.records);
+        let n_lost = self.ring.read(&mut self.cursor, n_max, &mut self.records);
+        self.assembly.add(&self.records, n_lost, into)
+    }
+}
+
+impl Assembly {
+    /// Appends the events of records that were written one after the other, `n_lost` others right before them. Gives how many records are
+    /// lost: those, and what is of no use since it is half an event or no operation's.
+    pub fn add(&mut self, records: &[Record], mut n_lost: u64, into: &mut Vec<Event>) -> u64 {
         if n_lost > 0 {
-            n_lost += u64::from(self.before.take().is_some());
+            n_lost = n_lost.saturating_add(u64::from(self.before.take().is_some()));
         }
-        for &record in &self.records {
+        for &record in records {
             match record.event(self.before.as_ref()) {
                 Some(event) => {
                     into.push(event);
                     self.before = None;
                 }
                 None => {
-                    n_lost += u64::from(!record.is_extension()) + u64::from(self.before.take().is_some());
+                    let n_parts = u64::from(!record.is_extension()) + u64::from(self.before.take().is_some());
+                    n_lost = n_lost.saturating_add(n_parts);
                     self.before = record.is_extension().then_some(record);
                 }
             }

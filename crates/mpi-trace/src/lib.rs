@@ -25,7 +25,7 @@ mod timeline;
 use units::Rank;
 
 pub use call::{Call, Collective, UnknownCall};
-pub use drain::Drain;
+pub use drain::{Assembly, Drain};
 pub use export::{write_csv, write_json, write_perfetto};
 pub use flow::Flow;
 pub use line::{Alignment, Line};
@@ -36,8 +36,8 @@ pub use reader::{LineFault, TraceError};
 pub use record::{Event, N_RECORD_WORDS, Peer, Record, Records, Subject};
 pub use recording::{Fault, N_EVENTS_MAX, Recorded, Recording, merge};
 pub use ring::{
-    CAPACITY_MAX, Cursor, Level, N_HEADER_WORDS, N_MASKED, Reading, Ring, RingError, RingHeader, RingKind, Writer,
-    n_words,
+    CAPACITY_MAX, Cursor, Level, N_HEADER_WORDS, N_MASKED, Reading, Ring, RingError, RingHeader, RingKind, RingMemory,
+    Writer, check_capacity, n_words,
 };
 pub use timeline::{Placed, Timeline, Usage};
 

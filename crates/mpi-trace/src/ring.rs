@@ -5,6 +5,7 @@
 //!
 //! The first [`N_HEADER_WORDS`] words are the header, `docs/formats/mpi-ring.md`.
 
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use serde::{Deserialize, Serialize};
@@ -141,6 +142,47 @@ pub struct Cursor {
     pub n_lost: u64,
 }
 
+/// The memory that a ring is in, wherever that is.
+pub trait RingMemory {
+    /// Why it cannot be read.
+    type Error;
+
+    /// The word at this place. What is read later is not older.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    fn word(&self, at: usize) -> Result<u64, Self::Error>;
+
+    /// Records that lie one after the other from this word on, as many as `into` holds. They may be changed meanwhile.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    fn records(&self, at: usize, into: &mut [Record]) -> Result<(), Self::Error>;
+
+    /// Records that were ever written into the ring.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    #[inline]
+    fn n_written(&self) -> Result<u64, Self::Error> {
+        self.word(word::HEAD)
+    }
+}
+
+/// Checks that a ring of so many records has its place in so many words.
+///
+/// # Errors
+/// If `capacity` is not a power of two up to [`CAPACITY_MAX`], or there are less than [`n_words`] of it.
+pub fn check_capacity(capacity: u64, n_words_given: usize) -> Result<(), RingError> {
+    if !capacity.is_power_of_two() || capacity > CAPACITY_MAX {
+        return Err(RingError::Header { field: "capacity", given: capacity });
+    }
+    match n_words(capacity) {
+        needed if n_words_given < needed => Err(RingError::TooShort { given: n_words_given, needed }),
+        _ => Ok(()),
+    }
+}
+
 /// Words that a ring of so many records needs.
 #[must_use]
 pub fn n_words(capacity: u64) -> usize {
@@ -183,33 +225,8 @@ impl<'a> Ring<'a> {
     /// # Errors
     /// If it is none, as is one that its writer has not finished making.
     pub fn open(words: &'a [AtomicU64]) -> Result<(Self, RingHeader), RingError> {
-        let Some(magic) = words.first() else { return Err(RingError::TooShort { given: 0, needed: N_HEADER_WORDS }) };
-        if magic.load(Ordering::Acquire) != MAGIC {
-            return Err(RingError::NoRing);
-        }
-        if words.len() < N_HEADER_WORDS {
-            return Err(RingError::TooShort { given: words.len(), needed: N_HEADER_WORDS });
-        }
-        let get = |at: usize| words[at].load(Ordering::Relaxed);
-        let flag = |at: usize, field| match get(at) {
-            value @ 0..=1 => Ok(value == 1),
-            given => Err(RingError::Header { field, given }),
-        };
-        let ring = Self::over(words, get(word::CAPACITY))?;
-        let host: Vec<u8> = (word::HOST..word::HOST + N_HOST_WORDS).flat_map(|at| get(at).to_le_bytes()).collect();
-        let host = host.split(|&byte| byte == 0).next().unwrap_or_default();
-        let header = RingHeader {
-            kind: if flag(word::KIND, "kind")? { RingKind::Stages } else { RingKind::Calls },
-            rank: get(word::RANK) as u32,
-            n_ranks: (get(word::RANK) >> 32) as u32,
-            pid: get(word::PROCESS) as u32,
-            pid_started: get(word::PROCESS_STARTED),
-            thread: (get(word::PROCESS) >> 32) as u32,
-            is_counter: flag(word::CLOCK, "clock")?,
-            reading: Reading { ticks: get(word::TICKS), monotonic_ns: get(word::MONOTONIC_NS) },
-            tree: get(word::TREE),
-            host: String::from_utf8_lossy(host).into_owned(),
-        };
+        let (header, capacity) = RingHeader::read(words)?;
+        let ring = Self::over(words, capacity)?;
         Ok((ring, header))
     }
 
@@ -218,12 +235,7 @@ impl<'a> Ring<'a> {
     /// # Errors
     /// As those of [`Ring::create`].
     pub fn over(words: &'a [AtomicU64], capacity: u64) -> Result<Self, RingError> {
-        if !capacity.is_power_of_two() || capacity > CAPACITY_MAX {
-            return Err(RingError::Header { field: "capacity", given: capacity });
-        }
-        if words.len() < n_words(capacity) {
-            return Err(RingError::TooShort { given: words.len(), needed: n_words(capacity) });
-        }
+        check_capacity(capacity, words.len())?;
         Ok(Self { words, capacity })
     }
 
@@ -282,33 +294,113 @@ impl<'a> Ring<'a> {
 
     /// Appends what was written since to `into`, at most `n_max` records, and moves the cursor on. Gives how many were lost just now.
     pub fn read(&self, cursor: &mut Cursor, n_max: usize, into: &mut Vec<Record>) -> u64 {
-        let head = self.n_written();
-        // A cursor of another ring, or a writer that is damaged.
-        cursor.position = cursor.position.min(head);
-        let from = cursor.position.max(head.saturating_sub(self.capacity));
-        let to = head.min(from.saturating_add(n_max as u64));
-        let n_before = into.len();
-        into.extend((from..to).map(|position| self.record(position)));
-        // Of what was copied, all that the writer may have begun to overwrite meanwhile goes: also the place that it writes at this moment.
-        fence(Ordering::Acquire);
-        let head = self.words[word::HEAD].load(Ordering::Relaxed);
-        let safe = head.saturating_add(1).saturating_sub(self.capacity).clamp(from, to);
-        into.drain(n_before..n_before + (safe - from) as usize);
-        let n_lost = safe - cursor.position;
-        cursor.n_lost += n_lost;
-        cursor.position = to;
+        let Ok(n_lost) = cursor.read(self.words, self.capacity, n_max, into);
         n_lost
-    }
-
-    fn record(&self, position: u64) -> Record {
-        let at = self.place(position);
-        Record(std::array::from_fn(|word| self.words[at + word].load(Ordering::Relaxed)))
     }
 
     #[inline]
     fn place(&self, position: u64) -> usize {
-        N_HEADER_WORDS + (position & (self.capacity - 1)) as usize * N_RECORD_WORDS
+        place(position, self.capacity)
     }
+}
+
+impl RingHeader {
+    /// What the first [`N_HEADER_WORDS`] words of a ring say, and how many records it holds at most.
+    ///
+    /// # Errors
+    /// If they are none of a ring's, as are those that its writer has not finished making.
+    pub fn read(words: &[AtomicU64]) -> Result<(Self, u64), RingError> {
+        let Some(magic) = words.first() else { return Err(RingError::TooShort { given: 0, needed: N_HEADER_WORDS }) };
+        if magic.load(Ordering::Acquire) != MAGIC {
+            return Err(RingError::NoRing);
+        }
+        if words.len() < N_HEADER_WORDS {
+            return Err(RingError::TooShort { given: words.len(), needed: N_HEADER_WORDS });
+        }
+        let get = |at: usize| words[at].load(Ordering::Relaxed);
+        let flag = |at: usize, field| match get(at) {
+            value @ 0..=1 => Ok(value == 1),
+            given => Err(RingError::Header { field, given }),
+        };
+        let host: Vec<u8> = (word::HOST..word::HOST + N_HOST_WORDS).flat_map(|at| get(at).to_le_bytes()).collect();
+        let host = host.split(|&byte| byte == 0).next().unwrap_or_default();
+        let header = Self {
+            kind: if flag(word::KIND, "kind")? { RingKind::Stages } else { RingKind::Calls },
+            rank: get(word::RANK) as u32,
+            n_ranks: (get(word::RANK) >> 32) as u32,
+            pid: get(word::PROCESS) as u32,
+            pid_started: get(word::PROCESS_STARTED),
+            thread: (get(word::PROCESS) >> 32) as u32,
+            is_counter: flag(word::CLOCK, "clock")?,
+            reading: Reading { ticks: get(word::TICKS), monotonic_ns: get(word::MONOTONIC_NS) },
+            tree: get(word::TREE),
+            host: String::from_utf8_lossy(host).into_owned(),
+        };
+        Ok((header, get(word::CAPACITY)))
+    }
+}
+
+impl Cursor {
+    /// Appends what was written since into the ring of so many records in this memory to `into`, at most `n_max` records, and moves on.
+    /// Gives how many were lost just now. [`check_capacity`] has allowed that capacity.
+    ///
+    /// # Errors
+    /// If the memory cannot be read; then nothing is appended, and the cursor is where it was.
+    pub fn read<M: RingMemory + ?Sized>(
+        &mut self,
+        memory: &M,
+        capacity: u64,
+        n_max: usize,
+        into: &mut Vec<Record>,
+    ) -> Result<u64, M::Error> {
+        let head = memory.n_written()?;
+        // A cursor of another ring, or a writer that is damaged.
+        let position = self.position.min(head);
+        let from = position.max(head.saturating_sub(capacity));
+        let to = head.min(from.saturating_add(n_max as u64));
+        let n_before = into.len();
+        into.resize(n_before + (to - from) as usize, Record::default());
+        let (mut at, mut left) = (from, &mut into[n_before..]);
+        let mut copied = Ok(());
+        while copied.is_ok() && !left.is_empty() {
+            let n_in_a_row = left.len().min((capacity - at % capacity) as usize);
+            let (piece, rest) = left.split_at_mut(n_in_a_row);
+            copied = memory.records(place(at, capacity), piece);
+            (at, left) = (at + n_in_a_row as u64, rest);
+        }
+        // Of what was copied, all that the writer may have begun to overwrite meanwhile goes: also the place that it writes at this moment.
+        fence(Ordering::Acquire);
+        let head = copied.and_then(|()| memory.n_written()).inspect_err(|_| into.truncate(n_before))?;
+        let safe = head.saturating_add(1).saturating_sub(capacity).clamp(from, to);
+        into.drain(n_before..n_before + (safe - from) as usize);
+        let n_lost = safe - position;
+        self.n_lost = self.n_lost.saturating_add(n_lost);
+        self.position = to;
+        Ok(n_lost)
+    }
+}
+
+impl RingMemory for [AtomicU64] {
+    type Error = Infallible;
+
+    #[inline]
+    fn word(&self, at: usize) -> Result<u64, Infallible> {
+        Ok(self[at].load(Ordering::Acquire))
+    }
+
+    #[inline]
+    fn records(&self, at: usize, into: &mut [Record]) -> Result<(), Infallible> {
+        let words = self[at..].as_chunks::<N_RECORD_WORDS>().0;
+        for (record, words) in into.iter_mut().zip(words) {
+            *record = Record(std::array::from_fn(|word| words[word].load(Ordering::Relaxed)));
+        }
+        Ok(())
+    }
+}
+
+#[inline]
+fn place(position: u64, capacity: u64) -> usize {
+    N_HEADER_WORDS + (position & (capacity - 1)) as usize * N_RECORD_WORDS
 }
 
 impl<'a> Writer<'a> {
@@ -345,7 +437,7 @@ impl<'a> Writer<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Event, Operation, Peer, Subject};
+    use crate::{Drain, Event, Operation, Peer, Subject};
 
     fn memory(capacity: u64) -> Vec<AtomicU64> {
         (0..n_words(capacity)).map(|_| AtomicU64::new(0)).collect()
@@ -402,6 +494,20 @@ mod tests {
         let starts: Vec<u64> = read.iter().map(Record::start).collect();
         assert_eq!(starts, [0, 1, 13, 14, 15, 16, 17, 18, 19]);
         assert_eq!(cursor, Cursor { position: 20, n_lost: 11 });
+    }
+
+    #[test]
+    fn a_head_that_jumps_to_and_fro_ends_no_reader() {
+        let words = memory(8);
+        let ring = Ring::create(&words, 8, &header()).unwrap();
+        let (mut writer, mut drain, mut events) = (ring.writer(), Drain::new(ring), Vec::new());
+        let (extension, _) = event(0, 1 << 40, 0).to_records();
+        writer.write((None, extension.unwrap()));
+        for head in [1, 0, u64::MAX, 0, u64::MAX, 3] {
+            words[word::HEAD].store(head, Ordering::Relaxed);
+            drain.take(100, &mut events);
+            assert!(drain.cursor().position <= head);
+        }
     }
 
     #[test]

@@ -109,7 +109,8 @@ impl Agent {
         }
         let user = self.points.as_deref().map(argument::user_points).transpose()?;
         let mut notes = Vec::new();
-        let opener = argument::opener(self.source, &nodes.values().cloned().collect::<Vec<_>>(), &mut notes)?;
+        let measured: Vec<Node> = nodes.values().cloned().collect();
+        let opener = argument::opener(self.source, &measured, kernel::all(), &mut notes)?;
         for note in notes {
             written(writeln!(out, "note: {note}"))?;
         }

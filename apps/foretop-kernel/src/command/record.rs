@@ -69,7 +69,8 @@ impl Recorded {
         notes: &mut Vec<String>,
     ) -> Result<Engine, Failure> {
         let node = self.measured.node()?;
-        let opener = argument::opener_with_ring(self.measured.source, std::slice::from_ref(&node), self.buffer, notes)?;
+        let opener =
+            argument::opener_with_ring(self.measured.source, std::slice::from_ref(&node), wanted, self.buffer, notes)?;
         let mut engine = Engine::new(opener, [(0, node)].into(), interval.as_millis() as u64, self.budget);
         if let Some(user) = wanted.iter().find(|subsystem| !kernel::all().contains(subsystem)) {
             engine = engine.with_points(user);

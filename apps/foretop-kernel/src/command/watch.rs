@@ -47,7 +47,7 @@ impl Watch {
         let mut notes = Vec::new();
         let mut watch = kernel::Watch::new();
         let (node, limits, subsystems) = (self.measured.node()?, self.measured.limits()?, self.measured.subsystems()?);
-        let mut opener = argument::opener(self.measured.source, std::slice::from_ref(&node), &mut notes)?;
+        let mut opener = argument::opener(self.measured.source, std::slice::from_ref(&node), &subsystems, &mut notes)?;
         for subsystem in &subsystems {
             opener.prepare(&limits, subsystem).map_err(failed)?;
         }

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use mpi_job::{Folder, Process};
@@ -119,19 +119,36 @@ fn points_of_one_s_own_are_a_subsystem_that_controllers_change() {
     );
 }
 
-/// A job of this user's, whose folder goes with it.
-struct Job(Folder);
+/// A folder of jobs, which goes with this.
+struct Removed(PathBuf);
 
-impl Drop for Job {
+impl Drop for Removed {
     fn drop(&mut self) {
-        let _ = self.0.clone().remove();
+        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
 #[test]
 fn what_a_traced_mpi_program_sends_is_in_the_summary() {
+    let job = Removed(mpi_job::root().join(format!("agent-test-{}", std::process::id())));
+    check_sends_are_in_the_summary(&job.0, |_| {});
+}
+
+/// As root, with a job of somebody who is nobody.
+pub fn check_sends_of_another_user_are_in_the_summary() {
+    const USER: u32 = 3_123_456;
+    let jobs = Removed(Path::new(mpi_job::MEMORY).join(format!("foretop-{USER}")));
+    let job = jobs.0.join("job");
+    check_sends_are_in_the_summary(&job, |ring| {
+        for path in [&jobs.0, &job, ring] {
+            std::os::unix::fs::chown(path, Some(USER), None).unwrap();
+        }
+    });
+}
+
+#[track_caller]
+fn check_sends_are_in_the_summary(job: &Path, prepare: impl FnOnce(&Path)) {
     let process = Process::this();
-    let job = Job(Folder::create(&mpi_job::root().join(format!("agent-test-{}", process.pid))).unwrap());
     let header = RingHeader {
         kind: RingKind::Calls,
         rank: 0,
@@ -144,7 +161,8 @@ fn what_a_traced_mpi_program_sends_is_in_the_summary() {
         tree: 0,
         host: "here".into(),
     };
-    let ring = job.0.create_ring(1024, &header).unwrap();
+    let ring = Folder::create(job).unwrap().create_ring(1024, &header).unwrap();
+    prepare(&ring.path);
     let agent = Agent::start(&["--source", "proc", "--interval", "50ms", "--on"]);
     let subject = Subject::Call { communicator: 0, peer: Peer::Rank(1), tag: Some(3) };
     let send = Event { start: 1_000, end: 1_700, bytes: 4096, operation: Operation::SEND, is_failed: false, subject };

@@ -3,6 +3,7 @@
 mod agent;
 mod files;
 mod iow;
+mod mpi;
 mod receive;
 mod refusals;
 mod root;

@@ -40,6 +40,14 @@ fn proc_cannot_tell_a_process_tree_from_the_host() {
 }
 
 #[test]
+fn rings_of_mpi_programs_tell_whose_they_are_without_root() {
+    let arguments = ["--source", "proc", "--node", "tree:1", "--interval", "50 ms", "--for", "50 ms"];
+    let output = kernel(&[&["watch", "mpi"], &arguments[..]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    check_refused(&[&["watch", "mpi", "fs"], &arguments[..]].concat(), &["/proc cannot tell"]);
+}
+
+#[test]
 fn proc_writes_the_same_tables_without_root() {
     let output = kernel(&["watch", "--source", "proc", "--interval", "50 ms", "--for", "50 ms"]);
     let text = String::from_utf8(output.stdout).unwrap();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::agent::Agent;
+use crate::agent::{self, Agent};
 use crate::kernel as run;
 
 #[test]
@@ -45,6 +45,12 @@ fn off_takes_everything_off_while_the_agent_lives() {
     testkit::wait_until("no program is left", Duration::from_secs(10), || (kernel::n_loaded() == 0).then_some(()));
     agent.done(&["on", "task"]);
     assert!(kernel::n_loaded() > 0);
+}
+
+#[test]
+#[ignore = "needs root; scripts/kernel.sh test runs it"]
+fn what_another_user_s_mpi_program_sends_is_in_the_summary() {
+    agent::check_sends_of_another_user_are_in_the_summary();
 }
 
 #[test]
