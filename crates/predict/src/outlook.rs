@@ -216,6 +216,7 @@ impl Outlook {
     }
 
     fn step_scaled(&mut self, sample: f64) {
+        let sample = self.level.within_reach(sample);
         if !sample.is_nan() {
             self.score(sample);
         }

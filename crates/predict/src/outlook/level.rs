@@ -11,6 +11,13 @@ const MEMORIES: [f64; N_LEVELS - 1] = [1.0, 4.0, 16.0, 64.0];
 /// A smoothed deviation takes no more of a sample than so many mean absolute deviations; the last one takes all.
 const CLIP: f64 = 4.0;
 
+/// A sample counts for one no further from the level than so many times the furthest so far: a single spike of a thousand times that would be in means
+/// and regressions for weeks, but one that comes back counts in full after a few times.
+const REACH: f64 = 8.0;
+
+/// Known samples without which any is believed.
+const N_REACH_MIN: f64 = 64.0;
+
 /// The smoothed deviation by which shifts are told.
 const OF_SHIFT: usize = 1;
 
@@ -27,6 +34,8 @@ pub(super) struct Level {
     smoothed: [f64; N_LEVELS - 1],
     n: f64,
     typical: f64,
+    /// The largest deviation from the mean, of the last [`MEMORY_TYPICAL`] samples or so.
+    furthest: f64,
     last: f64,
     pub(super) shifts: Shifts,
 }
@@ -51,6 +60,7 @@ impl Level {
             smoothed: [0.0; N_LEVELS - 1],
             n: 0.0,
             typical: 0.0,
+            furthest: 0.0,
             last: f64::NAN,
             shifts: Shifts::new(short),
         }
@@ -64,8 +74,16 @@ impl Level {
             && self.smoothed.iter().all(|value| value.is_finite())
             && is_amount(self.n)
             && is_amount(self.typical)
+            && is_amount(self.furthest)
             && (self.last.is_finite() || self.n == 0.0)
             && self.shifts.is_like(&fresh.shifts)
+    }
+
+    /// The sample as it is to count: as far away as is believable.
+    pub(super) fn within_reach(&self, sample: f64) -> f64 {
+        let most = REACH * self.furthest;
+        // A constant series has no deviation by which to tell.
+        if self.n < N_REACH_MIN || most == 0.0 { sample } else { sample.clamp(self.mean() - most, self.mean() + most) }
     }
 
     /// Takes a sample, NaN for a gap; `season` is what it was expected to deviate by because of its phase. Where the level has shifted, what came before
@@ -80,6 +98,7 @@ impl Level {
         self.n += 1.0;
         let deviation = sample - self.mean();
         self.typical += (deviation.abs() - self.typical) / self.n.min(MEMORY_TYPICAL);
+        self.furthest = deviation.abs().max(self.furthest * (1.0 - 1.0 / MEMORY_TYPICAL));
         for (idx, (smoothed, memory)) in self.smoothed.iter_mut().zip(MEMORIES).enumerate() {
             let news = deviation - season - *smoothed;
             let most = if idx == 0 { f64::INFINITY } else { CLIP * self.typical };

@@ -15,6 +15,9 @@ const N_STRETCH: usize = 6;
 /// Stretches after which a scale is chosen, and again whenever there are twice as many.
 const N_CHOICE: u64 = 16;
 
+/// A stretch that varies so many times as much as any before has a scale chosen as well.
+const FURTHER: f64 = 8.0;
+
 /// Another scale than the quantity's own has to be better by as much.
 const BETTER: f64 = 0.9;
 
@@ -59,6 +62,8 @@ pub(super) struct Spread {
     n_in_stretch: usize,
     n: u64,
     mean: f64,
+    /// The largest standard deviation of a stretch.
+    furthest: f64,
     /// Standard deviations of stretches, and their squares, on the quantity's own scale and on the other that it may have.
     own: Means<2>,
     other: Means<2>,
@@ -122,13 +127,14 @@ impl Scale {
 
 impl Spread {
     pub(super) fn new() -> Self {
-        Self { stretch: [0.0; N_STRETCH], n_in_stretch: 0, n: 0, mean: 0.0, own: Means::NONE, other: Means::NONE }
+        Self { stretch: [0.0; N_STRETCH], n_in_stretch: 0, n: 0, mean: 0.0, furthest: 0.0, own: Means::NONE, other: Means::NONE }
     }
 
     pub(super) fn is_sound(&self) -> bool {
         self.n_in_stretch < N_STRETCH
             && self.stretch.iter().all(|value| value.is_finite())
             && self.mean.is_finite()
+            && self.furthest.is_finite()
             && self.own.is_sound()
             && self.other.is_sound()
     }
@@ -158,7 +164,9 @@ impl Spread {
                 means.learn([scaled, scaled * scaled], f64::INFINITY);
             }
         }
-        if self.n < N_CHOICE || !self.n.is_power_of_two() {
+        let is_further = deviation > FURTHER * self.furthest;
+        self.furthest = self.furthest.max(deviation);
+        if self.n < N_CHOICE || !(self.n.is_power_of_two() || is_further) {
             return None;
         }
         let least = if so_far.scale == Scale::Linear { BETTER } else { 1.0 };
