@@ -20,12 +20,15 @@
 //! steps. A season that is found has a regressor of its own: its weight is learned like that of all others.
 //!
 //! All of this is on a scale on which the quantity varies as much wherever it is: its own, or where it is bounded maybe a log or logit. A
-//! deviation that is out of all proportion and stays is a new level, to which the past is moved.
+//! deviation that is out of all proportion and stays is a new level, to which the past is moved; while it still goes further, nothing of the past says
+//! how far, and it is expected to go on in a straight line for about as long as it has. A single sample out of all proportion counts for less.
 //!
 //! A step takes the same time and memory however long the series is.
 
 mod calendar;
 mod drawing;
+mod drift;
+mod ends;
 mod forecast;
 mod grid;
 mod joint;
@@ -44,6 +47,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use units::Timestamp;
 
+use ends::Ends;
 use grid::Grid;
 use level::Level;
 use rung::{N_CANDIDATES, OF_LAST, Rung, Said};
@@ -111,6 +115,7 @@ pub struct Outlook {
     transform: Transform,
     spread: Spread,
     grid: Grid,
+    ends: Ends,
     /// What forecasts from here are moved by, from lead 1 on, so that they agree with those of longer steps.
     #[serde(skip)]
     moved: Vec<f64>,
@@ -145,6 +150,7 @@ impl Outlook {
             transform: Transform::linear(UNBOUNDED),
             spread: Spread::new(),
             grid: Grid::new(),
+            ends: Ends::new(),
             moved: Vec::new(),
         }
     }
@@ -191,6 +197,7 @@ impl Outlook {
         self.moved.clear();
         let sample = if sample.is_finite() { sample } else { f64::NAN };
         self.grid.learn(sample);
+        self.ends.learn(sample);
         if let Some(better) = self.spread.learn(sample, self.transform) {
             self.rescale(better);
         }
@@ -212,6 +219,7 @@ impl Outlook {
         }
         fresh.spread = self.spread.clone();
         fresh.grid = self.grid.clone();
+        fresh.ends = self.ends.clone();
         *self = fresh;
     }
 
@@ -291,6 +299,7 @@ impl Outlook {
             && self.transform.is_of(self.range)
             && self.spread.is_sound()
             && self.grid.is_sound()
+            && self.ends.is_sound()
     }
 
     fn score(&mut self, sample: f64) {
@@ -357,11 +366,16 @@ impl Outlook {
             let heard = heard(rung.lead).map_or(f64::NAN, |value| self.transform.to_scale(value));
             let pull = if heard.is_nan() { 0.0 } else { rung.weight_of_heard() * (heard + rung.bias() - own) };
             let level = self.level.mean();
-            let said =
-                Said { origin, level, features, candidates, combined: own + pull, own, heard, shorter: f64::NAN };
+            let combined = self.adrift(rung.lead, 0.5).unwrap_or(own + pull);
+            let said = Said { origin, level, features, candidates, combined, own, heard, shorter: f64::NAN };
             self.rungs[idx].note(said);
             self.rungs[idx].pull = pull;
         }
+    }
+
+    /// Where a series that is on its way to where it has never been gets to, with this probability at most.
+    fn adrift(&self, lead: usize, probability: f64) -> Option<f64> {
+        Some(self.level.last() + self.level.drift()?.quantile(lead, probability))
     }
 
     fn features(&self, lead: usize) -> [f64; N_FEATURES] {

@@ -1,5 +1,7 @@
 //! Futures of one series on the way, lead after lead, from shocks that somebody else draws.
 
+use statrs::distribution::{ContinuousCDF, Normal};
+
 use super::Outlook;
 use super::forecast::between;
 use super::paths::{Errors, Paths};
@@ -50,7 +52,14 @@ impl<'a> Drawing<'a> {
         let (of_lasting, of_passing) = ((1.0 - share).sqrt(), share.sqrt());
         let (near, far) = (&self.errors[place.below], &self.errors[place.above]);
         let Outlook { transform, .. } = self.outlook;
-        let normals = self.lasting.iter().zip(&self.passing).map(|(one, other)| of_lasting * one + of_passing * other);
+        let parts = self.lasting.iter().zip(&self.passing);
+        if self.outlook.level.drift().is_some() {
+            let normal = Normal::standard();
+            let adrift = |lasting: f64| self.outlook.adrift(self.lead, normal.cdf(lasting)).unwrap_or(said);
+            let values = parts.map(|(lasting, passing)| adrift(*lasting) + self.errors[0].at(*passing));
+            return self.paths.push(values.map(|value| self.outlook.nearest(transform.to_value(value))));
+        }
+        let normals = parts.map(|(one, other)| of_lasting * one + of_passing * other);
         self.paths.push(normals.map(|normal| {
             let error = between(near.at(normal), far.at(normal), place.share);
             self.outlook.nearest(transform.to_value(said + error))
@@ -62,6 +71,10 @@ impl<'a> Drawing<'a> {
     }
 
     fn persistence(&self) -> Persistence {
+        if self.outlook.level.drift().is_some() {
+            // For how long it goes on is drawn once; the rest passes.
+            return Persistence { kept: if self.lead > 1 { 1.0 } else { 0.0 }, passing: 1.0 };
+        }
         self.outlook.persistence(self.outlook.place(self.lead))
     }
 }

@@ -71,11 +71,12 @@ impl Outlook {
         (1..=n_leads).map(move |lead| self.at(lead, probabilities, &errors))
     }
 
-    /// The nearest value that a sample can have, where all were multiples of one number, as counts are.
+    /// The nearest value that a sample can have: where all were multiples of one number, as counts are, and within ends that were reached again and again
+    /// and never passed.
     #[must_use]
     pub fn nearest(&self, value: f64) -> f64 {
         let (low, high) = self.range;
-        self.grid.nearest(value).clamp(low, high)
+        self.ends.nearest(self.grid.nearest(value)).clamp(low, high)
     }
 
     /// Futures drawn by chance, each from lead 1 to `n_leads`; none while there is no forecast. The same seed draws the same ones. Where all samples were multiples of
@@ -126,8 +127,11 @@ impl Outlook {
         let central = self.combined(lead, place);
         probabilities.map(|probability| {
             let error = |idx: usize| errors[idx].1 * errors[idx].0.quantile(probability);
-            let value = central + between(error(below), error(above), share);
-            self.transform.to_value(value)
+            let value = match self.adrift(lead, probability) {
+                Some(there) => there + error(0),
+                None => central + between(error(below), error(above), share),
+            };
+            self.ends.nearest(self.transform.to_value(value))
         })
     }
 

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::drift::Drift;
 use super::shift::{Shift, Shifts};
 use super::{N_LEVELS, N_PERIODS_MIN, Periods};
 
@@ -38,6 +39,7 @@ pub(super) struct Level {
     furthest: f64,
     last: f64,
     pub(super) shifts: Shifts,
+    drift: Option<Drift>,
 }
 
 /// The mean of the last samples, gaps left out; while most of them are gaps, what it was before.
@@ -63,6 +65,7 @@ impl Level {
             furthest: 0.0,
             last: f64::NAN,
             shifts: Shifts::new(short),
+            drift: None,
         }
     }
 
@@ -77,6 +80,7 @@ impl Level {
             && is_amount(self.furthest)
             && (self.last.is_finite() || self.n == 0.0)
             && self.shifts.is_like(&fresh.shifts)
+            && self.drift.is_none_or(|drift| drift.is_sound())
     }
 
     /// The sample as it is to count: as far away as is believable.
@@ -104,10 +108,10 @@ impl Level {
             let most = if idx == 0 { f64::INFINITY } else { CLIP * self.typical };
             *smoothed += news.clamp(-most, most) / memory.min(self.n);
         }
-        if self.n < N_PERIODS_MIN * self.short.samples.len() as f64 {
-            return None;
-        }
-        let mut shift = self.shifts.learn(self.smoothed[0], self.smoothed[OF_SHIFT])?;
+        let may_shift = self.n >= N_PERIODS_MIN * self.short.samples.len() as f64 && self.drift.is_none();
+        let shift = self.shifts.learn(self.smoothed[0], self.smoothed[OF_SHIFT], may_shift);
+        self.drift = self.drift_now();
+        let mut shift = shift?;
         let before = self.mean();
         // The mean has gone along with the steps since it began, by half of their share of its samples while they came.
         shift.by /= 1.0 - 0.5 * (shift.n_new as f64 / self.short.n as f64).min(1.0);
@@ -119,6 +123,20 @@ impl Level {
             *smoothed -= moved * (1.0 - (1.0 - 1.0 / memory).powf(shift.n_new as f64));
         }
         Some(shift)
+    }
+
+    /// Where the series is on its way to.
+    fn drift_now(&self) -> Option<Drift> {
+        let n = self.shifts.n_adrift();
+        let ago = |age: usize| self.short.ago(age).filter(|sample| !sample.is_nan());
+        let drift = Drift::over(n, [ago(n)?, ago(n - n / 2)?, self.last])?;
+        // What comes back from there is no drift.
+        (drift.slope() * self.smoothed[0] > 0.0).then_some(drift)
+    }
+
+    /// Where it is on its way to; `None` as long as it is where it has been.
+    pub(super) fn drift(&self) -> Option<Drift> {
+        self.drift
     }
 
     /// Of the last short period, from which everything else is counted.
@@ -174,6 +192,12 @@ impl Mean {
             && self.n_seen <= self.samples.len()
             && self.sum.is_finite()
             && self.mean.is_finite()
+    }
+
+    /// The sample before the last `age` ones; `None` where it is not kept.
+    fn ago(&self, age: usize) -> Option<f64> {
+        let n = self.samples.len();
+        (age < self.n_seen).then(|| self.samples[(self.next + n - 1 - age) % n])
     }
 
     fn shift(&mut self, Shift { by, n_new }: Shift) {

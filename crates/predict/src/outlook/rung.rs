@@ -27,7 +27,7 @@ const DECAY: f64 = 0.95;
 
 /// An error of so many mean absolute ones counts in full; larger ones count for as much, so that the regression goes through
 /// the median rather than after rare spikes.
-const HUBER: f64 = 1.0;
+const HUBER: f64 = 2.0;
 
 /// Errors without which the mean absolute error is not known well enough to hold anything against it.
 const N_ERRORS_MIN: f64 = 50.0;
@@ -35,6 +35,14 @@ const N_ERRORS_MIN: f64 = 50.0;
 /// Periods that the regression remembers, and the record of candidates.
 pub(super) const MEMORY: f64 = 10.0;
 const MEMORY_RECORD: f64 = 5.0;
+
+/// Steps over which the mean absolute error is taken by which intervals are wide, or for long leads so many of these: on a noisy afternoon wider than over a
+/// calm night.
+const LATELY: f64 = 64.0;
+const LATELY_LEADS: f64 = 8.0;
+
+/// No error counts in it for more than so many of it.
+const SPIKE: f64 = 20.0;
 
 /// The weight of a candidate goes with this power of one over its mean absolute error.
 const SHARPNESS: f64 = 20.0;
@@ -73,8 +81,10 @@ pub(super) struct Rung {
     /// Coefficients that expect levels to last, and coefficients that expect nothing.
     pub(super) lasting: [f64; N_FEATURES],
     pub(super) plain: [f64; N_FEATURES],
-    /// Absolute errors of each candidate, and of all together.
-    record: Means<{ N_CANDIDATES + 1 }>,
+    /// Absolute errors of each candidate.
+    record: Means<N_CANDIDATES>,
+    /// Absolute errors of all together, over fewer forecasts.
+    lately: Means<1>,
     pub(super) weights: [f64; N_CANDIDATES],
     /// What somebody else's word moves the forecast by.
     pub(super) pull: f64,
@@ -147,6 +157,7 @@ impl Rung {
             lasting,
             plain: [0.0; N_FEATURES],
             record: Means::NONE,
+            lately: Means::NONE,
             weights: [1.0 / N_CANDIDATES as f64; N_CANDIDATES],
             pull: 0.0,
             others: Means::NONE,
@@ -171,6 +182,7 @@ impl Rung {
             && self.pull.is_finite()
             && self.others.is_sound()
             && self.record.is_sound()
+            && self.lately.is_sound()
             && self.together.is_sound()
             && self.in_row.is_sound()
             && self.tails.is_sound()
@@ -214,8 +226,11 @@ impl Rung {
             self.go_on(origin, scaled, memory);
             self.compare(sample - said.own, sample - said.heard, memory);
         }
-        let [lasting, plain, last, naive] = said.candidates.map(|candidate| (sample - candidate).abs());
-        self.record.learn([lasting, plain, last, naive, error.abs()], of_record);
+        self.record.learn(said.candidates.map(|candidate| (sample - candidate).abs()), of_record);
+        // Without an error so far, none is too large.
+        let most = if self.typical() > 0.0 { SPIKE * self.typical() } else { f64::INFINITY };
+        let n_lately = LATELY.max(LATELY_LEADS * self.lead as f64) / self.spacing as f64;
+        self.lately.learn([error.abs().min(most)], n_lately.min(of_record));
         self.learn(&said, sample, kept_of(memory));
         Some((origin, scaled))
     }
@@ -252,9 +267,9 @@ impl Rung {
         (self.said.len() - 1) as f64
     }
 
-    /// The mean absolute error of what all said together.
+    /// The mean absolute error of what all said together lately.
     fn typical(&self) -> f64 {
-        self.record.means[N_CANDIDATES]
+        self.lately.means[0]
     }
 
     fn compare(&mut self, own: f64, heard: f64, memory: f64) {
@@ -298,7 +313,7 @@ impl Rung {
     }
 
     fn learn(&mut self, said: &Said, sample: f64, kept: f64) {
-        let (error, typical) = ((sample - said.candidates[0]).abs(), self.record.means[0]);
+        let (error, typical) = ((sample - said.candidates[0]).abs(), self.typical());
         let far = self.n > N_ERRORS_MIN && error > HUBER * typical;
         let weight = if far { HUBER * typical / error } else { 1.0 };
         let target = sample - said.level;
@@ -360,7 +375,7 @@ impl Rung {
         Persistence { kept: kept.max(lasting.kept), passing: (1.0 - near / kept.powf(spacing)).clamp(0.0, 1.0) }
     }
 
-    /// The mean absolute error of what all said together, in the unit of the series, as a standard unit of [`Rung::tails`].
+    /// The mean absolute error of what all said together lately, in the unit of the series, as a standard unit of [`Rung::tails`].
     pub(super) fn unit(&self) -> f64 {
         NORMAL_DEVIATION * self.typical()
     }

@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 /// A deviation that is so many mean absolute ones away is none that dies out as those before did.
 const SHIFT: f64 = 6.0;
 
-/// It has come to rest where the last sample is not further from it than so many.
+/// It has come to rest where so many of the last samples in a row are not further from it than so many.
 const AT_REST: f64 = 2.0;
+const N_AT_REST: u32 = 3;
 
 /// Up to so many a deviation is usual.
 const USUAL: f64 = 4.0;
@@ -33,9 +34,15 @@ pub(super) struct Shifts {
     taken_back: f64,
     n_remembered: f64,
     last: f64,
+    /// The furthest of the deviations that came back, of as many periods.
+    furthest: f64,
     /// Deviations that have been large and on one side, up to now, and their sum.
     n_beyond: usize,
     sum_beyond: f64,
+    /// The largest of them, smoothed.
+    most_beyond: f64,
+    is_new: bool,
+    n_at_rest: u32,
 }
 
 /// The level has moved.
@@ -55,8 +62,12 @@ impl Shifts {
             taken_back: 0.0,
             n_remembered: 0.0,
             last: 0.0,
+            furthest: 0.0,
             n_beyond: 0,
             sum_beyond: 0.0,
+            most_beyond: 0.0,
+            is_new: false,
+            n_at_rest: 0,
         }
     }
 
@@ -64,26 +75,33 @@ impl Shifts {
     pub(super) fn is_like(&self, fresh: &Self) -> bool {
         let is_amount = |value: f64| value.is_finite() && value >= 0.0;
         self.period == fresh.period
-            && [self.n, self.typical, self.taken_back, self.n_remembered].into_iter().all(is_amount)
+            && [self.n, self.typical, self.taken_back, self.n_remembered, self.furthest, self.most_beyond]
+                .into_iter()
+                .all(is_amount)
             && self.last.is_finite()
             && self.sum_beyond.is_finite()
     }
 
-    /// Takes a deviation from level and season, and the same over the last few steps.
-    pub(super) fn learn(&mut self, deviation: f64, smoothed: f64) -> Option<Shift> {
+    /// Takes a deviation from level and season, and the same over the last few steps. There is no shift unless it `may` be one.
+    pub(super) fn learn(&mut self, deviation: f64, smoothed: f64, may: bool) -> Option<Shift> {
         self.n_remembered = (self.n_remembered - 1.0).max(0.0);
+        self.furthest *= 1.0 - 1.0 / (MEMORY * self.period);
+        let size = smoothed.abs();
         if deviation * smoothed.signum() > AT_REST * self.typical {
             self.n_beyond = self.n_beyond.saturating_add(1);
             self.sum_beyond += deviation;
+            self.most_beyond = self.most_beyond.max(size);
         } else {
-            (self.n_beyond, self.sum_beyond) = (0, 0.0);
+            self.furthest = self.furthest.max(self.most_beyond).max(size);
+            (self.n_beyond, self.sum_beyond, self.most_beyond) = (0, 0.0, 0.0);
         }
         let is_known = self.n >= N_KNOWN.max(N_PERIODS_KNOWN * self.period);
-        let size = smoothed.abs();
         let known = if self.n_remembered > 0.0 { ALIKE * self.taken_back } else { 0.0 };
-        let is_new = is_known && size > known.max(SHIFT * self.typical);
+        self.is_new = is_known && size > known.max(SHIFT * self.typical);
+        let is_at_rest = (deviation - smoothed).abs() <= AT_REST * self.typical;
+        self.n_at_rest = if is_at_rest { self.n_at_rest.saturating_add(1) } else { 0 };
         // A constant series has no level but its own.
-        if is_new && self.typical > 0.0 && (deviation - smoothed).abs() <= AT_REST * self.typical {
+        if may && self.is_new && self.typical > 0.0 && self.n_at_rest >= N_AT_REST {
             return Some(self.shift());
         }
         let usual = if is_known { size.min(USUAL * self.typical) } else { size };
@@ -92,7 +110,13 @@ impl Shifts {
         None
     }
 
+    /// For how many steps it has been going where it has not been for long; 0 where it has been there before.
+    pub(super) fn n_adrift(&self) -> usize {
+        if self.is_new && self.most_beyond > ALIKE * self.furthest { self.n_beyond } else { 0 }
+    }
+
     fn shift(&mut self) -> Shift {
+        (self.furthest, self.most_beyond, self.is_new) = (0.0, 0.0, false);
         let (n_new, sum) = (std::mem::take(&mut self.n_beyond), std::mem::take(&mut self.sum_beyond));
         let by = sum / n_new.max(1) as f64;
         let most = by.abs().max(self.last.abs());
