@@ -70,7 +70,7 @@ export function faultOf({ code, field, message }: ApiError): Fault {
 
 /** What a rule would have done, in a sentence or two. */
 export function triedText(tried: TriedRule, triedMs = TRY_MS): string {
-  const { n_warned, n_right, n_events, n_foreseen, ahead_median_seconds, past_seconds } = tried;
+  const { n_warned, n_right, n_late, n_events, n_foreseen, ahead_median_seconds, past_seconds } = tried;
   const pastMs = past_seconds * 1_000;
   if (n_warned === 0 && n_events === 0 && pastMs < triedMs / 50) {
     return `There is too little history to try this: the node knows ${about(pastMs)} of it. In that time it did not happen.`;
@@ -78,7 +78,7 @@ export function triedText(tried: TriedRule, triedMs = TRY_MS): string {
   // The last step may be under way.
   const past = pastMs < 0.98 * triedMs ? `the ${about(pastMs)} that the node knows` : `the past ${about(triedMs)}`;
   const ahead = ahead_median_seconds === null ? "" : `, ${about(ahead_median_seconds * 1_000)} ahead at the median`;
-  const warned = n_warned === 0 ? "not have warned" : `have warned ${times(n_warned)}, ${rightly(n_warned, n_right)}${ahead}`;
+  const warned = n_warned === 0 ? "not have warned" : `have warned ${times(n_warned)}, ${rightly(n_warned, n_right)}${late(n_late)}${ahead}`;
   const happened = n_events === 0 ? "It did not happen." : `It happened ${times(n_events)}, ${unwarned(n_events, n_foreseen)}.`;
   return `Over ${past} this rule would ${warned}. ${happened}`;
 }
@@ -100,6 +100,11 @@ function times(n: number): string {
 function rightly(nWarned: number, nRight: number): string {
   if (nRight === nWarned) return nWarned === 1 ? "rightly" : "each time rightly";
   return nRight === 0 ? "never rightly" : `${nRight} of them rightly`;
+}
+
+/** Of warnings that were raised when it was there already. */
+function late(nLate: number): string {
+  return nLate === 0 ? "" : `, ${nLate} too late`;
 }
 
 function unwarned(nEvents: number, nForeseen: number): string {

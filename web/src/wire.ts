@@ -247,6 +247,7 @@ export interface TriedRule {
   past_seconds: number;
   n_warned: number;
   n_right: number;
+  n_late: number;
   n_events: number;
   n_foreseen: number;
   ahead_median_seconds: number | null;

@@ -11,6 +11,7 @@ const tried = (more: Partial<TriedRule>): TriedRule => ({
   past_seconds: 604_800,
   n_warned: 7,
   n_right: 6,
+  n_late: 0,
   n_events: 8,
   n_foreseen: 6,
   ahead_median_seconds: 2_475,
@@ -55,6 +56,7 @@ test("a trial is told in a sentence or two", () => {
   expect(triedText(silent)).toBe("Over the past 7 d this rule would not have warned. It did not happen.");
   expect(triedText({ ...silent, past_seconds: 1_260 })).toContain("too little history to try this: the node knows 21 min of it");
   expect(triedText({ ...silent, n_warned: 2 })).toContain("would have warned twice, never rightly. It did not happen.");
+  expect(triedText(tried({ n_right: 4, n_late: 2 }))).toContain("7 times, 4 of them rightly, 2 too late, 41 min");
   expect(triedText(tried({ n_right: 7 }))).toContain("would have warned 7 times, each time rightly, 41 min");
   expect(triedText({ ...silent, n_events: 3 })).toContain("would not have warned. It happened 3 times, each time unwarned.");
   expect(triedText({ ...silent, n_events: 1 })).toContain("It happened once, unwarned.");

@@ -132,7 +132,7 @@ pub struct Record {
     /// How many came true.
     pub n_true: usize,
     /// Mean squared difference between the probability and what came (Brier 1950): 0 is perfect. `null` while there are fewer than
-    /// 20, or all came to the same.
+    /// 20.
     pub brier: Option<f64>,
     /// The same of always stating the share that came true.
     pub base_rate_brier: Option<f64>,

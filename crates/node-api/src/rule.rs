@@ -91,12 +91,14 @@ pub struct TriedRule {
     pub past_seconds: f64,
     /// Warnings whose time is over.
     pub n_warned: usize,
-    /// Those after which it came within the time, or was there already.
+    /// Those after which it came within the time.
     pub n_right: usize,
+    /// Those that came too late: it was there already, or had been within that time.
+    pub n_late: usize,
     /// How often it came, after having been away for as long as the rule looks ahead.
     pub n_events: usize,
     /// How often it came while a warning stood.
     pub n_foreseen: usize,
-    /// From the warning until it came; `null` where none was foreseen.
+    /// From the warning until it came, or as long as the rule looks ahead where that is less; `null` where none was foreseen.
     pub ahead_median_seconds: Option<f64>,
 }

@@ -9,7 +9,7 @@ mod running;
 mod watched;
 mod whole;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -161,8 +161,7 @@ impl Warden {
         self.watched = rules.into_iter().map(watched).collect();
         let now = self.hub.now();
         self.changes.extend(stood.into_values().filter_map(|gone| Some(gone.told?.over(now))));
-        let wanted: HashSet<_> = self.watched.iter().map(Watched::key).collect();
-        self.lookout.keep(&wanted);
+        self.lookout.want(self.watched.iter().map(|watched| &watched.rule));
     }
 
     /// Looks once, and tells.
@@ -178,7 +177,7 @@ impl Warden {
             let mut change = watched.change(stands.as_ref(), self.repeat, now);
             let is_raised = |change: &&mut Alert| self.takes_pictures && change.stands && n_pictures < N_PICTURES_MAX;
             if let Some(raised) = change.as_mut().filter(is_raised) {
-                raised.png = png(&self.hub, &watched.rule);
+                raised.png = png(&self.hub, &watched.rule, raised.probability);
                 n_pictures += 1;
             }
             self.changes.extend(change);
@@ -283,8 +282,8 @@ fn way(post: &Post) -> api::WarningWay {
 }
 
 /// What a rule is about, drawn. A warning without a picture is better than none.
-fn png(hub: &Hub, rule: &Rule) -> Option<Arc<[u8]>> {
+fn png(hub: &Hub, rule: &Rule, told: f64) -> Option<Arc<[u8]>> {
     let Rule { when: statement, within, lasting, .. } = rule.clone();
-    let drawn = hub.picture(&Asked { statement, within, lasting, seasons: api::Seasons::Learned });
+    let drawn = hub.picture(&Asked { statement, within, lasting, seasons: api::Seasons::Learned }, Some(told));
     Some(drawn.ok()?.encode(Kind::Png).ok()?.into())
 }

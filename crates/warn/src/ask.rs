@@ -7,7 +7,7 @@ use units::Timestamp;
 
 use crate::foresight::Foresight;
 use crate::question::{Question, share};
-use crate::record::Record;
+use crate::record::{Record, Worth};
 
 /// Futures drawn for the answer, and for each of the earlier ones in its record.
 const N_PATHS: usize = 2000;
@@ -29,18 +29,15 @@ pub struct History<'a> {
 }
 
 impl History<'_> {
-    /// What the expression was at each step, and what is to be expected after the last.
+    /// How many steps there are.
     #[must_use]
-    pub fn follow(mut self) -> (Vec<f64>, Foresight) {
-        let rows: Vec<Vec<f64>> = self.steps().collect();
-        let values = rows.iter().map(|row| self.foresight.step(row)).collect();
-        (values, self.foresight)
+    pub fn n(&self) -> usize {
+        self.samples.iter().map(Vec::len).min().unwrap_or(0)
     }
 
     /// The samples of each step, one after the other.
     pub(crate) fn steps(&self) -> impl Iterator<Item = Vec<f64>> {
-        let n = self.samples.iter().map(Vec::len).min().unwrap_or(0);
-        (0..n).map(|idx| self.samples.iter().map(|samples| samples[idx]).collect())
+        (0..self.n()).map(|idx| self.samples.iter().map(|samples| samples[idx]).collect())
     }
 }
 
@@ -89,6 +86,8 @@ pub struct Chance {
 pub struct Answer {
     /// How probable it is, and when it will be.
     pub chance: Chance,
+    /// What may come, of which it is a share.
+    pub futures: Paths,
     /// Those that were found beside days and weeks, the one that explains most first.
     pub seasons: Vec<FoundSeason>,
     /// Of the same question, asked at earlier moments of the same series about what is known by now.
@@ -101,25 +100,47 @@ pub struct Answer {
 /// alone.
 #[must_use]
 pub fn ask(history: History<'_>, question: &Question, seed: u64) -> Option<Answer> {
-    let mut foresight = history.foresight.clone();
+    let n = history.n();
+    let (foresight, mut records) = rehearse(history, &[*question], N_RECORD_MAX, N_PATHS_RECORD, seed);
+    let record = records.pop()?;
+    let futures = futures(&foresight, question.n_leads, seed)?;
+    let chance = Chance::of(&futures, question, record.worth(n));
+    Some(Answer { chance, futures, seasons: foresight.found(), record })
+}
+
+/// Goes through the samples, and at most `n_moments` times on the way asks questions about equally many steps, each time of `n_paths` futures. Gives
+/// what is to be expected after the last sample, and what became of the answers to each question.
+#[must_use]
+pub fn rehearse(
+    history: History<'_>,
+    questions: &[Question],
+    n_moments: usize,
+    n_paths: usize,
+    seed: u64,
+) -> (Foresight, Vec<Record>) {
     let rows: Vec<Vec<f64>> = history.steps().collect();
+    let mut foresight = history.foresight;
     let samples = foresight.values(&rows);
-    let mut record = Record::default();
+    let n_leads = questions.iter().map(|question| question.n_leads).max().unwrap_or(1);
+    let mut records: Vec<Record> = questions.iter().map(|question| Record::new(question.n_leads)).collect();
     let from = (SHARE_YOUNG * samples.len() as f64) as usize;
-    let n_known = samples.len().saturating_sub(question.n_leads).saturating_sub(from);
-    let every = n_known.div_ceil(N_RECORD_MAX).max(1);
+    let n_known = samples.len().saturating_sub(n_leads).saturating_sub(from);
+    let every = n_known.div_ceil(n_moments).max(1);
     for (idx, row) in rows.iter().enumerate() {
         foresight.step(row);
-        if idx < from || !(idx - from).is_multiple_of(every) || !foresight.is_ready() {
+        let is_moment = (from..from + n_known).contains(&idx) && (idx - from).is_multiple_of(every);
+        if questions.is_empty() || !is_moment || !foresight.is_ready() {
             continue;
         }
-        if let Some(came) = question.of_samples(&samples[idx + 1..]) {
-            let paths = foresight.paths(N_PATHS_RECORD, question.n_leads, seed.wrapping_add(idx as u64));
-            record.add(question.probability(&paths), came.is_some());
+        let paths = foresight.paths(n_paths, n_leads, seed.wrapping_add(idx as u64));
+        for (question, record) in questions.iter().zip(&mut records) {
+            if let Some(came) = question.of_samples(&samples[idx + 1..]) {
+                let drawn = question.probability(&paths);
+                record.add(idx, drawn, record.worth(idx).told(drawn), came.is_some());
+            }
         }
     }
-    let chance = Chance::of(&futures(&foresight, question.n_leads, seed)?, question);
-    Some(Answer { chance, seasons: foresight.found(), record })
+    (foresight, records)
 }
 
 /// What may come after the samples that `foresight` has taken; `None` when they are too few for any forecast. The same seed draws the same
@@ -130,14 +151,19 @@ pub fn futures(foresight: &Foresight, n_leads: usize, seed: u64) -> Option<Paths
 }
 
 impl Chance {
-    /// That of a question, by the share of futures in which it comes true.
+    /// That of a question, by the share of futures in which it comes true and what such shares are worth. When it comes, if it does, is as in these
+    /// futures.
     #[must_use]
-    pub fn of(futures: &Paths, question: &Question) -> Self {
+    pub fn of(futures: &Paths, question: &Question, worth: Worth) -> Self {
         let mut leads = question.of_paths(futures);
-        let probability = share(&leads);
+        let drawn = share(&leads);
+        let probability = worth.told(drawn);
         // Those that never are come last.
         leads.sort_unstable_by_key(|lead| lead.unwrap_or(usize::MAX));
-        let at = |quantile: f64| leads[(quantile * leads.len() as f64).ceil() as usize - 1];
+        let at = |quantile: f64| {
+            let place = (quantile * drawn / probability * leads.len() as f64).ceil() as usize;
+            if quantile > probability { None } else { leads[place.clamp(1, leads.len()) - 1] }
+        };
         Self { probability, leads: [0.1, 0.5, 0.9].map(at) }
     }
 }

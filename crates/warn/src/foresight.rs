@@ -91,6 +91,7 @@ mod tests {
 
     use super::*;
     use crate::ask::{Chance, futures};
+    use crate::record::Worth;
     use crate::statement::Subject;
 
     #[test]
@@ -106,7 +107,7 @@ mod tests {
             for comparison in [Comparison::Above, Comparison::Below] {
                 let line = f64::from(tenths) / 10.0;
                 let question = Question { subject: Subject::Any, comparison, line, n_leads: 12, n_sustained: 1 };
-                let chance = Chance::of(&futures, &question).probability;
+                let chance = Chance::of(&futures, &question, Worth::FULL).probability;
                 let may_come = foresight.may_come(&question, 0.8);
                 assert!(may_come || chance < 0.8, "{question:?} has {chance}");
                 n_left_out += usize::from(!may_come);

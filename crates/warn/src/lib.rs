@@ -4,7 +4,7 @@
 //! A [`Statement`] is what somebody writes, `cpu.busy > 90 %`; on its left is an [`Expression`] of one signal or several. With the unit of its signal and a time it is a [`Question`],
 //! and [`ask`] answers it from the samples so far: it draws futures ([`predict::Outlook::paths`]) and counts those in which the statement
 //! becomes true. On the way through the samples it asks itself the same question again and again and keeps the [`Record`] of
-//! what came, so that each probability comes with what such probabilities were worth.
+//! what came, so that each probability is told at what such probabilities were [`Worth`].
 //!
 //! A [`Rule`] is a statement that somebody wants to be warned of; an [`Alarm`] stands from one probability on until it is below another;
 //! [`trial`] says what a rule would have done over the past. Where nobody has made a rule, [`Usual`] asks whether a signal will leave
@@ -25,13 +25,13 @@ mod statement;
 mod steps;
 mod trial;
 
-pub use ask::{Answer, Chance, Frame, History, ask, futures};
+pub use ask::{Answer, Chance, Frame, History, ask, futures, rehearse};
 pub use excursion::{Usual, base_rate};
 pub use expression::{Expression, ExpressionError};
 pub use foresight::Foresight;
 pub use picture::View;
 pub use question::{Question, QuestionError};
-pub use record::{Bin, Record};
+pub use record::{Bin, Record, Worth};
 pub use rule::{Rule, RuleError, Rules, RulesError, says};
 pub use statement::{Comparison, Statement, StatementError, Subject};
 pub use steps::{HORIZON_MAX, N_LEADS_MAX, in_common, levels, longer, n_steps, near, past, past_beside, step};

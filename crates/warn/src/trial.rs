@@ -4,12 +4,16 @@ use predict::Cancel;
 
 use crate::ask::History;
 use crate::question::Question;
+use crate::record::{Record, Worth};
 
 /// Futures drawn for each decision.
 const N_PATHS: usize = 250;
 
 /// Decisions within the time that a rule looks ahead, at most.
 const N_DECISIONS: usize = 20;
+
+/// Times, within that time, that it is looked what answers are worth.
+const N_RENEWALS: usize = 5;
 
 /// A warning as it stands: raised from one probability on, and taken back below another.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,11 +30,13 @@ pub struct Trial {
     pub n_steps: usize,
     /// Warnings that were raised, and whose time has passed.
     pub n_warned: usize,
-    /// Those after which what they warned of came within the time that the rule looks ahead, or was there already.
+    /// Those after which what they warned of came within the time that the rule looks ahead.
     pub n_right: usize,
+    /// Those that were raised when it was there already, or had been within that time.
+    pub n_late: usize,
     /// How many times it came, after having been away for as long as the rule looks ahead.
     pub n_events: usize,
-    /// How many steps before it came the warning was raised, for each time that one stood.
+    /// How many steps before it came the warning was raised, or as many as the rule looks ahead where that is less, for each time that one stood.
     pub leads: Vec<usize>,
 }
 
@@ -80,7 +86,8 @@ pub fn trial(
     let samples = foresight.values(&rows);
     let every = question.n_leads.div_ceil(N_DECISIONS);
     let mut trial = Trial { n_steps: samples.len().saturating_sub(from), ..Trial::default() };
-    let mut raised = None;
+    let (mut record, mut worth, mut raised) = (Record::new(question.n_leads), Worth::FULL, None::<usize>);
+    let renewed_every = every * N_DECISIONS.div_ceil(N_RENEWALS);
     // An event is over when it has been for as long as the rule looks ahead: what flickers around a line is one.
     let mut n_off = question.n_leads;
     for (idx, row) in rows.iter().enumerate() {
@@ -88,27 +95,39 @@ pub fn trial(
         let begins = is_on && n_off >= question.n_leads;
         n_off = if is_on { 0 } else { n_off + 1 };
         foresight.step(row);
-        if idx < from {
-            continue;
-        }
-        if begins {
+        let is_tried = idx >= from;
+        if begins && is_tried {
             trial.n_events += 1;
-            trial.leads.extend(raised.map(|raised| idx - raised));
+            trial.leads.extend(raised.map(|raised| (idx - raised).min(question.n_leads)));
         }
-        if !idx.is_multiple_of(every) || !foresight.is_ready() {
+        // Before, answers are only to show what they are worth.
+        if !idx.is_multiple_of(if is_tried { every } else { renewed_every }) || !foresight.is_ready() {
             continue;
         }
         if cancel.is_cancelled() {
             return None;
         }
         let paths = foresight.paths(N_PATHS, question.n_leads, seed.wrapping_add(idx as u64));
-        match alarm.hear(question.probability(&paths)) {
+        let drawn = question.probability(&paths);
+        if idx.is_multiple_of(renewed_every) {
+            worth = record.worth(idx);
+        }
+        let (told, came) = (worth.told(drawn), question.of_samples(&samples[idx + 1..]));
+        if let Some(came) = came {
+            record.add(idx, drawn, told, came.is_some());
+        }
+        if !is_tried {
+            continue;
+        }
+        match alarm.hear(told) {
             Some(true) => {
                 raised = Some(idx);
                 // Of the latest ones nobody knows yet.
-                if let Some(came) = question.of_samples(&samples[idx + 1..]) {
+                if let Some(came) = came {
+                    let is_late = n_off < question.n_leads;
                     trial.n_warned += 1;
-                    trial.n_right += usize::from(is_on || came.is_some());
+                    trial.n_late += usize::from(is_late);
+                    trial.n_right += usize::from(!is_late && came.is_some());
                 }
             }
             Some(false) => raised = None,

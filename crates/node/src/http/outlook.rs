@@ -122,7 +122,7 @@ pub(super) async fn picture(
     let hub = app.hub.clone();
     let asked = Asked::from(query);
     let drawn = move || {
-        let png = hub.picture(&asked)?.encode(Kind::Png).map_err(|error| Refusal::internal(&error))?;
+        let png = hub.picture(&asked, None)?.encode(Kind::Png).map_err(|error| Refusal::internal(&error))?;
         Ok(([(header::CONTENT_TYPE, "image/png")], png).into_response())
     };
     app.reads.run(drawn).await

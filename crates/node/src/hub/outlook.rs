@@ -8,7 +8,7 @@ use predict::{Calendar, FoundSeason, Resolution, Scale};
 use signal::Unit;
 use units::{Confidence, Timestamp, span};
 use warn::{
-    Chance, Expression, Foresight, Frame, HORIZON_MAX, History, Question, QuestionError, Statement, View, n_steps,
+    Expression, Foresight, Frame, HORIZON_MAX, History, Question, QuestionError, Statement, View, n_steps,
 };
 
 use super::history::TimeRange;
@@ -134,21 +134,21 @@ impl Hub {
         })
     }
 
-    /// What was, what may come and the line that a statement asks about, drawn. Blocks while the store is read.
-    pub(crate) fn picture(&self, asked: &Asked) -> Result<Picture, QueryError> {
+    /// What was, what may come and the line that a statement asks about, drawn. It has the probability that others were told, if they were. Blocks
+    /// while the store is read.
+    pub(crate) fn picture(&self, asked: &Asked, told: Option<f64>) -> Result<Picture, QueryError> {
         let (past, question) = self.question(asked)?;
-        let (known, foresight) = past.history().follow();
-        let futures = warn::futures(&foresight, question.n_leads, SEED).ok_or_else(|| past.too_young())?;
+        let answer = warn::ask(past.history(), &question, SEED).ok_or_else(|| past.too_young())?;
         let Asked { statement, within, lasting, .. } = asked;
-        let chance = Chance::of(&futures, &question);
         let now = past.origin() + past.step();
+        let known: Vec<f64> = (0..past.n_steps()).map(|idx| past.value(idx)).collect();
         let view = View {
-            title: &warn::says(statement, *within, *lasting, chance.probability),
+            title: &warn::says(statement, *within, *lasting, told.unwrap_or(answer.chance.probability)),
             caption: &format!("{}, {now}; means over {}", self.info().host, span::format(past.step())),
             unit: &past.unit,
             step: past.step(),
             known: &known,
-            futures: &futures,
+            futures: &answer.futures,
             line: question.line,
         };
         Ok(view.picture())
@@ -322,18 +322,29 @@ impl Pasts {
     }
 
     /// What the expression comes to, before the first step.
-    pub(crate) fn blank(&self) -> Foresight {
+    fn blank(&self) -> Foresight {
         let outlook = |past: &Past| past.frame().outlook(past.n_leads);
         Foresight::new(self.of.clone(), self.parts.iter().map(outlook).collect())
     }
 
+    /// What the expression is at a step.
+    fn value(&self, idx: usize) -> f64 {
+        self.of.value(&self.samples.iter().map(|samples| samples[idx]).collect::<Vec<_>>())
+    }
+
+    /// How many steps ago the expression was known last, and what it was; all of them and NaN where it never was.
+    pub(crate) fn last(&self) -> (u64, f64) {
+        let known = (0..self.n_steps()).rev().map(|idx| self.value(idx)).zip(0..).find(|(value, _)| !value.is_nan());
+        known.map_or((self.n_steps() as u64, f64::NAN), |(value, age)| (age, value))
+    }
+
     /// With what is to be expected of it, before the first step.
-    pub(super) fn history(&self) -> History<'_> {
+    pub(crate) fn history(&self) -> History<'_> {
         History { samples: &self.samples, foresight: self.blank() }
     }
 
     /// Whether a statement about the expression comes true.
-    pub(super) fn question(
+    pub(crate) fn question(
         &self,
         statement: &Statement,
         within: Duration,
@@ -351,7 +362,7 @@ impl Pasts {
         if self.of.is_signal() { self.parts[0].id.clone() } else { self.of.to_string() }
     }
 
-    pub(super) fn n_steps(&self) -> usize {
+    pub(crate) fn n_steps(&self) -> usize {
         self.parts[0].samples.len()
     }
 

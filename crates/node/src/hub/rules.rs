@@ -126,6 +126,7 @@ impl Hub {
             past_seconds: past.seconds(trial.n_steps),
             n_warned: trial.n_warned,
             n_right: trial.n_right,
+            n_late: trial.n_late,
             n_events: trial.n_events,
             n_foreseen: leads.len(),
             ahead_median_seconds: median(&leads),

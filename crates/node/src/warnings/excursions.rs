@@ -134,11 +134,14 @@ impl Known {
         if n_missing > 0 {
             return young(n_missing, past.step());
         }
+        let questions = questions(concern, week, past.n_leads());
         let side = |question| Side { base_rate: base_rate(&question, week), question, alarm: Alarm::new(RAISE, CLEAR) };
-        let sides: Vec<Side> = questions(concern, week, past.n_leads()).into_iter().map(side).collect();
-        let usual = match sides.is_empty() {
+        let usual = match questions.is_empty() {
             true => State::Unasked,
-            false => State::Asked { running: Box::new(Running::after(&past)), sides },
+            false => State::Asked {
+                running: Box::new(Running::after(&past, &questions)),
+                sides: questions.into_iter().map(side).collect(),
+            },
         };
         let mut known = Self { until: now + REFRESH_EVERY, usual, found: Vec::new() };
         known.ask(id);
@@ -166,7 +169,7 @@ impl Known {
         }
         let Some(futures) = futures(&running.foresight, running.n_leads, SEED) else { return };
         let excursion = |Side { question, base_rate, alarm }: &mut Side| {
-            let chance = Chance::of(&futures, question);
+            let chance = Chance::of(&futures, question, running.worth(question));
             let is_there = question.comparison.holds(running.last, question.line);
             let is_seldom = chance.probability >= RATIO_MIN * *base_rate;
             // What is there already, or comes so often, is not ahead.
@@ -240,6 +243,8 @@ mod tests {
             known: start,
             last: f64::NAN,
             next: start,
+            begun: start,
+            worth: Vec::new(),
         };
         State::Asked { running: Box::new(running), sides: Vec::new() }
     }

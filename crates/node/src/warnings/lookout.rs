@@ -1,9 +1,9 @@
 //! The outlooks that rules ask: as many of them go on from look to look as there is memory for.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::time::Duration;
 
-use warn::Expression;
+use warn::{Expression, Question, Rule, Statement};
 
 use super::running::Running;
 use crate::hub::{Hub, QueryError};
@@ -14,16 +14,28 @@ const N_RUNNING_MAX: usize = 2000;
 /// Steps that a look reads at most to begin outlooks, which takes some ten seconds: the others wait for the next look.
 const N_STEPS_MAX: usize = 4_000_000;
 
+/// What answers are worth is looked at again after so long, of one outlook at each look.
+const RENEW_AFTER: Duration = Duration::from_secs(86_400);
+
 /// What an outlook is of, and how far it goes: several rules may ask the same one.
 pub(super) type Key = (String, Duration);
+
+/// The outlook that a rule asks.
+pub(super) fn key(rule: &Rule) -> Key {
+    (rule.when.of.to_string(), rule.within)
+}
 
 #[derive(Debug)]
 pub(super) struct Lookout {
     running: HashMap<Key, Running>,
+    /// What each is asked, and for how long that has to last.
+    wanted: HashMap<Key, Vec<(Statement, Option<Duration>)>>,
     limits: Limits,
     /// Those that were begun at this look, and the steps that may still be read for others.
     begun: Vec<Key>,
     n_steps: usize,
+    /// Whether one may begin anew at this look that could go on.
+    may_renew: bool,
 }
 
 /// What rules may take.
@@ -41,12 +53,17 @@ impl Default for Limits {
 
 impl Lookout {
     pub(super) fn new(limits: Limits) -> Self {
-        Self { running: HashMap::new(), begun: Vec::new(), n_steps: limits.n_steps, limits }
+        let (running, wanted) = Default::default();
+        Self { running, wanted, begun: Vec::new(), n_steps: limits.n_steps, may_renew: true, limits }
     }
 
-    /// Keeps no outlook that is not wanted.
-    pub(super) fn keep(&mut self, wanted: &HashSet<Key>) {
-        self.running.retain(|key, _| wanted.contains(key));
+    /// Keeps no outlook but those that these rules ask, and that were asked the same before.
+    pub(super) fn want<'a>(&mut self, rules: impl Iterator<Item = &'a Rule>) {
+        let before = std::mem::take(&mut self.wanted);
+        for rule in rules {
+            self.wanted.entry(key(rule)).or_default().push((rule.when.clone(), rule.lasting));
+        }
+        self.running.retain(|key, _| self.wanted.get(key).is_some_and(|wanted| before.get(key) == Some(wanted)));
     }
 
     /// The outlook of an expression up to this moment; `None` where it has to wait for its turn. What fails begins anew when it is asked for
@@ -54,6 +71,10 @@ impl Lookout {
     pub(super) fn look(&mut self, hub: &Hub, key: Key, of: &Expression) -> Result<Option<&Running>, QueryError> {
         let mut running = self.running.remove(&key);
         let goes_on = running.as_mut().map_or(Ok(false), |running| running.go_on(hub))?;
+        let is_old = |running: &Running| running.next.saturating_since(running.begun) > RENEW_AFTER;
+        if self.may_renew && goes_on && running.as_ref().is_some_and(is_old) {
+            (running, self.may_renew) = (None, false);
+        }
         let running = match running.filter(|_| goes_on) {
             Some(running) => running,
             None if self.n_steps == 0 => return Ok(None),
@@ -61,7 +82,10 @@ impl Lookout {
                 let past = hub.pasts(of, key.1)?;
                 self.n_steps = self.n_steps.saturating_sub(past.samples.iter().map(Vec::len).sum());
                 self.begun.push(key.clone());
-                Running::after(&past)
+                let wanted = self.wanted.get(&key).into_iter().flatten();
+                let question = |(when, lasting): &(Statement, _)| past.question(when, key.1, *lasting).ok();
+                let questions: Vec<Question> = wanted.filter_map(question).collect();
+                Running::after(&past, &questions)
             }
         };
         Ok(Some(self.running.entry(key).insert_entry(running).into_mut()))
@@ -74,6 +98,6 @@ impl Lookout {
                 self.running.remove(&key);
             }
         }
-        self.n_steps = self.limits.n_steps;
+        (self.n_steps, self.may_renew) = (self.limits.n_steps, true);
     }
 }

@@ -3,10 +3,15 @@
 use std::time::Duration;
 
 use units::Timestamp;
-use warn::{Expression, Foresight};
+use warn::{Expression, Foresight, Question, Worth, rehearse};
 
+use super::SEED;
 use crate::hub::{Hub, Pasts, QueryError};
 use crate::schedule::times;
+
+/// Earlier moments at which its questions are asked, and futures drawn each time: enough to see what is overstated, and no more than an answer takes.
+const N_MOMENTS: usize = 40;
+const N_PATHS: usize = 64;
 
 #[derive(Debug)]
 pub(super) struct Running {
@@ -22,27 +27,38 @@ pub(super) struct Running {
     pub(super) last: f64,
     /// Where the next step begins: until it has ended there is nothing new to say.
     pub(super) next: Timestamp,
+    /// Where the next step began when it was made.
+    pub(super) begun: Timestamp,
+    /// What answers to its questions were worth by then.
+    pub(super) worth: Vec<(Question, Worth)>,
 }
 
 impl Running {
-    /// One that goes on after this past.
-    pub(super) fn after(past: &Pasts) -> Self {
-        let (step, n_leads) = (past.step(), past.n_leads());
-        let n_steps = past.samples[0].len();
-        let begin = past.origin() - times(step, n_steps.saturating_sub(1) as u64);
-        let mut running = Self {
-            foresight: past.blank(),
+    /// One that goes on after this past, to be asked these questions.
+    pub(super) fn after(past: &Pasts, questions: &[Question]) -> Self {
+        let (step, n_steps) = (past.step(), past.n_steps());
+        let (foresight, records) = rehearse(past.history(), questions, N_MOMENTS, N_PATHS, SEED);
+        let worth = records.iter().map(|record| record.worth(n_steps));
+        let next = past.origin() + step;
+        let (age, last) = past.last();
+        Self {
+            foresight,
             of: past.of.clone(),
             step,
-            n_leads,
-            known: begin,
-            last: f64::NAN,
-            next: begin,
+            n_leads: past.n_leads(),
+            known: past.origin() - times(step, age),
+            last,
+            next,
+            begun: next,
+            worth: questions.iter().copied().zip(worth).collect(),
             unit: past.unit.clone(),
             range: past.range,
-        };
-        running.take(&past.samples, n_steps);
-        running
+        }
+    }
+
+    /// What an answer to a question is worth.
+    pub(super) fn worth(&self, question: &Question) -> Worth {
+        self.worth.iter().find(|(known, _)| known == question).map_or(Worth::FULL, |(_, worth)| *worth)
     }
 
     /// Takes the steps that have ended; `false` when it has to begin anew. Blocks while the store is read.

@@ -8,7 +8,7 @@ use units::{Timestamp, span};
 use warn::{Alarm, Chance, Question, Rule, futures};
 
 use super::kept::Stood;
-use super::lookout::{Key, Lookout};
+use super::lookout::{self, Key, Lookout};
 use super::running::Running;
 use super::{SEED, passage};
 use crate::api;
@@ -74,7 +74,7 @@ impl Watched {
     }
 
     pub(super) fn key(&self) -> Key {
-        (self.rule.when.of.to_string(), self.rule.within)
+        lookout::key(&self.rule)
     }
 
     pub(super) fn asked(&self) -> Option<Timestamp> {
@@ -122,7 +122,7 @@ impl Watched {
         let futures = drawn.futures(self.key(), running, question.n_leads);
         let futures = futures.ok_or_else(|| format!("`{}` is too young for a forecast", when.of))?;
         let &Running { step, known: origin, next, .. } = running;
-        Ok(Said { chance: Chance::of(futures, &question), origin, step, next })
+        Ok(Said { chance: Chance::of(futures, &question, running.worth(&question)), origin, step, next })
     }
 
     /// The warning, if it stands and may be told.

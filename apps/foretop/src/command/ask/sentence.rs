@@ -95,7 +95,7 @@ pub(super) fn worth(answer: &api::Probability) -> String {
         }
         _ if n == 0 => "No such answer can be checked yet.".to_owned(),
         _ => format!(
-            "At {n} earlier moments of the past {past} it came true {n_true} times: too few or too alike to judge answers by."
+            "At {n} earlier moments of the past {past} it came true {n_true} times: too few to judge answers by."
         ),
     }
 }
@@ -247,7 +247,7 @@ mod tests {
         );
         let record = api::Record { brier: None, base_rate_brier: None, n_true: 0, ..probability().record };
         let young = worth(&api::Probability { record, ..probability() });
-        assert!(young.contains("too few or too alike"), "{young}");
+        assert!(young.contains("too few to judge"), "{young}");
     }
 
     #[test]

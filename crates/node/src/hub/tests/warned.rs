@@ -148,14 +148,16 @@ fn what_goes_on_says_what_a_fresh_look_says() {
     let said = world.hub.warnings().rules[0].clone();
     warden(&world, folder.path(), &rules).look();
     let fresh = world.hub.warnings().rules[0].clone();
-    assert_eq!((said.probability, said.after, said.origin), (fresh.probability, fresh.after, fresh.origin));
+    assert_eq!((said.after, said.origin), (fresh.after, fresh.origin));
+    // What answers are worth is looked at again when a look begins anew, and once a day.
+    assert!((said.probability.unwrap() - fresh.probability.unwrap()).abs() < 0.01, "{said:?} {fresh:?}");
 }
 
 #[test]
 fn a_signal_that_will_leave_its_usual_range_is_told() {
     // It was at 430 once, and rises to there.
     let course = |i: u32| if i < 10 { 430.0 } else { f64::from(i) };
-    for (n, expected) in [(60, None), (330, None), (400, Some(true))] {
+    for (n, expected) in [(60, None), (330, None), (420, Some(true))] {
         let folder = tempfile::tempdir().unwrap();
         let world = with_course(folder.path(), n, course);
         warden(&world, folder.path(), &rule("full", "mine > 1000")).look();
