@@ -104,6 +104,10 @@ pub struct Probability {
     pub after: Passage,
     /// How much of the past this is made from.
     pub history_seconds: f64,
+    /// Since when nothing has been known of it, if that is not just now: then it is about what was to come after that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
+    pub no_sample_since: Option<Timestamp>,
     /// Seasons beside days and weeks, the one that explains most first.
     #[serde(default)]
     pub seasons: Vec<Season>,

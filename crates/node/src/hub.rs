@@ -28,7 +28,7 @@ pub(crate) use self::forecasts::{Ahead, GAUGE_HORIZONS, Gauge, Metric, Oracle};
 pub(crate) use self::health::Counters;
 pub(crate) use self::history::TimeRange;
 pub(crate) use self::listeners::{Listeners, RemoteCounters};
-pub(crate) use self::outlook::{Asked, Pasts};
+pub(crate) use self::outlook::{Asked, Pasts, no_sample_since};
 pub(crate) use self::run_time::Job;
 pub(crate) use self::series::found;
 pub(crate) use crate::error::QueryError;

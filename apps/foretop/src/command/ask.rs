@@ -54,7 +54,7 @@ pub struct Ask {
     #[arg(long = "for", value_name = "TIME", value_parser = positive_span)]
     lasting: Option<Duration>,
 
-    /// See no season, neither days and weeks nor others that were found. (The model of the next minutes knows none.)
+    /// See no season, neither days and weeks nor others that were found. (`AUTO`, which forecasts the next minutes, may know one all the same.)
     #[arg(long)]
     no_season: bool,
 

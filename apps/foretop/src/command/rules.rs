@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use clap::{Args, Subcommand};
 use node::RulesFile;
-use node_api::{Client, ClientError, ErrorCode, RuleText, RuleTrial, Seasons, TriedRule};
+use node_api::{self as api, Client, ClientError, ErrorCode, RuleText, RuleTrial, Seasons, TriedRule};
 use program::Progress;
 use serde::Serialize;
 use text::{Align, Table, printable};
@@ -132,7 +132,7 @@ struct Told {
     rule: Rule,
     probability: Option<f64>,
     warns: bool,
-    /// Why there is no probability.
+    /// Why there is no probability, or none to warn by.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<Problem>,
 }
@@ -168,8 +168,9 @@ impl Check {
         let tell = |rule: &Rule| {
             let asked = client.probability(&rule.when.to_string(), rule.within, rule.lasting, Seasons::Learned);
             let (answer, problem) = answer(&client, rule, asked)?;
-            let probability = answer.map(|answer| answer.probability);
-            let warns = probability.is_some_and(|probability| probability >= rule.raise);
+            let (probability, warns) = answer.as_ref().map_or((None, false), |answer| says(answer, rule.raise));
+            let silent = answer.and_then(|answer| silence(&answer));
+            let problem = problem.or(silent.map(|text| Problem { text, is_wrong: false }));
             Ok(Told { rule: rule.clone(), probability, warns, problem })
         };
         let told = of_each(&rules, "rules checked", tell)?;
@@ -309,6 +310,16 @@ fn answer<T>(
             _ => Err(error).with_context(|| of_rule(rule)),
         },
     }
+}
+
+/// The probability, and whether it is one to warn by: what was known long ago is no reason to.
+fn says(answer: &api::Probability, raise: f64) -> (Option<f64>, bool) {
+    (Some(answer.probability), answer.probability >= raise && answer.no_sample_since.is_none())
+}
+
+/// `no sample since 2026-11-27T10:00:00Z`.
+fn silence(answer: &api::Probability) -> Option<String> {
+    answer.no_sample_since.map(|since| format!("no sample since {since}"))
 }
 
 /// Fails where a rule is wrong as it is written.

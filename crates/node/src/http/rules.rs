@@ -37,7 +37,7 @@ pub(super) async fn put(
     JsonBody(text): JsonBody<RuleText>,
 ) -> Result<Json<api::Rule>, Refusal> {
     let (hub, rule) = (app.hub.clone(), rule(name, &text, "")?);
-    app.reads.run(move || Ok(Json(hub.put_rule(rule)?))).await
+    app.reads.run(move || hub.put_rule(rule).map(Json).map_err(|error| of_body(error, ""))).await
 }
 
 /// Removes a rule of the page.
@@ -65,7 +65,7 @@ pub(super) async fn test(
     let past = past.map_or(Ok(PAST_DEFAULT), |past| read_with("past", &past, span::parse))?;
     let seasons = if season.unwrap_or(true) { Seasons::Learned } else { Seasons::Off };
     let hub = app.hub.clone();
-    app.reads.run_unless(move |cancel| hub.try_rule(&rule, past, seasons, cancel).map(Json).map_err(of_body)).await
+    app.reads.run_unless(move |cancel| hub.try_rule(&rule, past, seasons, cancel).map(Json).map_err(|error| of_body(error, "rule."))).await
 }
 
 /// The rule that a body has, whose keys are at `place`.
@@ -88,14 +88,14 @@ fn read_with<T, E: ToString>(field: &str, text: &str, parse: impl FnOnce(&str) -
     parse(text).map_err(|error| Refusal::of_field(ErrorCode::BadBody, field, error.to_string()))
 }
 
-/// The fields of a question as the body of a trial has them.
-fn of_body(error: QueryError) -> Refusal {
+/// The fields of a question as a body has them whose rule is at `place`.
+fn of_body(error: QueryError, place: &str) -> Refusal {
     match error {
         QueryError::BadParameter { field, message } => {
             let field = match field {
-                "statement" => "rule.when".to_owned(),
+                "statement" => format!("{place}when"),
                 "past" => field.to_owned(),
-                _ => format!("rule.{field}"),
+                _ => format!("{place}{field}"),
             };
             Refusal::of_field(ErrorCode::BadBody, field, message)
         }

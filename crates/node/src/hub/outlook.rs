@@ -8,7 +8,7 @@ use predict::{Calendar, FoundSeason, Resolution, Scale};
 use signal::Unit;
 use units::{Confidence, Timestamp, span};
 use warn::{
-    Expression, Foresight, Frame, HORIZON_MAX, History, Question, QuestionError, Statement, View, n_steps,
+    Expression, Foresight, Frame, HORIZON_MAX, History, Question, QuestionError, Rule, Statement, View, n_steps,
 };
 
 use super::history::TimeRange;
@@ -19,6 +19,12 @@ use crate::schedule::times;
 
 /// Known steps without which nothing can be said.
 const N_NEEDED: usize = 4;
+
+/// A series whose last known step is longer ago than this and three steps is said to be silent.
+const SILENCE_MIN: Duration = Duration::from_secs(300);
+
+/// What anything can be.
+const ENDLESS: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
 
 /// Paths are drawn from this, so that the same question at the same moment has the same answer.
 pub(super) const SEED: u64 = 1;
@@ -127,6 +133,7 @@ impl Hub {
             probability: answer.chance.probability,
             after: api::Passage { p10_seconds, p50_seconds, p90_seconds },
             history_seconds: past.seconds(past.n_steps()),
+            no_sample_since: no_sample_since(past.origin() - times(past.step(), past.last().0), past.step(), self.now()),
             seasons: past.parts[0].seasons(&answer.seasons),
             record: told(&answer.record),
             id: past.id(),
@@ -162,6 +169,24 @@ impl Hub {
         Ok((past, question))
     }
 
+    /// Whether a rule can have an answer, whatever is known of the past of its signals.
+    pub(crate) fn check_rule(&self, rule: &Rule) -> Result<(), QueryError> {
+        let Rule { when, within, lasting, .. } = rule;
+        let (mut step, mut units, mut range) = (Duration::ZERO, Vec::new(), ENDLESS);
+        for id in when.of.signals() {
+            step = step.max(self.step_for(id, *within, "within")?);
+            let engine = self.engine();
+            let about = &engine.get(id).ok_or_else(|| unknown(id))?.about;
+            units.push(about.unit().to_string());
+            if when.of.is_signal() {
+                range = ends(about.range());
+            }
+        }
+        let units: Vec<&str> = units.iter().map(|unit| &**unit).collect();
+        let unit = when.of.unit(&units).map_err(|error| bad("statement", error.to_string()))?;
+        question_of(when, &unit, range, *within, *lasting, step).map(|_| ())
+    }
+
     /// What is known of the signals of an expression, in the same steps.
     pub(crate) fn pasts(&self, of: &Expression, within: Duration) -> Result<Pasts, QueryError> {
         let mut step = Duration::ZERO;
@@ -173,8 +198,7 @@ impl Hub {
             if let Some(parts) = aligned(parts) {
                 let units: Vec<&str> = parts.iter().map(|past| &*past.unit).collect();
                 let unit = of.unit(&units).map_err(|error| bad("statement", error.to_string()))?;
-                let endless = (f64::NEG_INFINITY, f64::INFINITY);
-                let range = if of.is_signal() { parts[0].range } else { endless };
+                let range = if of.is_signal() { parts[0].range } else { ENDLESS };
                 return Ok(Pasts {
                     range,
                     samples: parts.iter().map(|past| past.samples.clone()).collect(),
@@ -230,11 +254,11 @@ impl Hub {
         let n_gaps = told.values.iter().take_while(|value| value.is_none()).count();
         // What somebody else measures may be a difference: an amount that was never negative is taken to be none.
         let is_amount = Unit::is_of_amounts(&told.unit) && told.values.iter().flatten().all(|value| *value >= 0.0);
-        let min = range.min.or(is_amount.then_some(0.0));
+        let range = api::Range { min: range.min.or(is_amount.then_some(0.0)), ..range };
         let past = Past {
             id: told.id,
             unit: told.unit,
-            range: (min.unwrap_or(f64::NEG_INFINITY), range.max.unwrap_or(f64::INFINITY)),
+            range: ends(range),
             step,
             n_steps_max: n_steps(length, step) as usize,
             calendar,
@@ -273,6 +297,31 @@ impl Hub {
         // The step that is under way is no whole mean yet.
         if step == own { last + Duration::from_nanos(1) } else { (last + own).min(now).floor_to(step) }
     }
+}
+
+fn ends(range: api::Range) -> (f64, f64) {
+    (range.min.unwrap_or(ENDLESS.0), range.max.unwrap_or(ENDLESS.1))
+}
+
+/// Whether a statement about something in this unit and range comes true.
+fn question_of(
+    statement: &Statement,
+    unit: &str,
+    range: (f64, f64),
+    within: Duration,
+    lasting: Option<Duration>,
+    step: Duration,
+) -> Result<Question, QueryError> {
+    Question::of(statement, unit, range, within, lasting, step).map_err(|error| {
+        let is_of_statement = matches!(error, QuestionError::Statement(_) | QuestionError::Range { .. });
+        let field = if is_of_statement { "statement" } else { "for" };
+        bad(field, error.to_string())
+    })
+}
+
+/// Since when nothing has been known of a series whose last known step began at `known`; `None` where that is just now.
+pub(crate) fn no_sample_since(known: Timestamp, step: Duration, now: Timestamp) -> Option<Timestamp> {
+    (now.saturating_since(known) > SILENCE_MIN + step.saturating_mul(3)).then(|| known + step)
 }
 
 /// The pasts of several series over the time in which all are known; `None` where their steps are not the same.
@@ -350,11 +399,7 @@ impl Pasts {
         within: Duration,
         lasting: Option<Duration>,
     ) -> Result<Question, QueryError> {
-        Question::of(statement, &self.unit, self.range, within, lasting, self.step()).map_err(|error| {
-            let is_of_statement = matches!(error, QuestionError::Statement(_) | QuestionError::Range { .. });
-            let field = if is_of_statement { "statement" } else { "for" };
-            bad(field, error.to_string())
-        })
+        question_of(statement, &self.unit, self.range, within, lasting, self.step())
     }
 
     /// The series' full name, or the expression.

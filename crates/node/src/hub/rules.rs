@@ -71,13 +71,14 @@ impl Hub {
         }
     }
 
-    /// Makes a rule of the page, or replaces the one of its name. Blocks while it is written.
+    /// Makes a rule of the page that can have an answer, or replaces the one of its name. Blocks while it is written.
     pub(crate) fn put_rule(&self, rule: Rule) -> Result<api::Rule, QueryError> {
         let answer = told(&rule, RuleOrigin::Page);
         let mut book = self.book();
         if book.is_of_file(&rule.name) {
             return Err(QueryError::RuleOfFile { name: rule.name });
         }
+        self.check_rule(&rule)?;
         let mut rules = book.page.rules().to_vec();
         match rules.iter().position(|known| known.name == rule.name) {
             Some(idx) => rules[idx] = rule,

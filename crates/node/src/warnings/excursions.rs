@@ -11,7 +11,7 @@ use super::running::Running;
 use super::{SEED, passage};
 use crate::api;
 use crate::engine::about::Concern;
-use crate::hub::{Hub, Pasts};
+use crate::hub::{Hub, Pasts, no_sample_since};
 use crate::schedule::times;
 
 /// The steps in which signals are looked at, or their own if those are longer, and how far ahead.
@@ -144,7 +144,7 @@ impl Known {
             },
         };
         let mut known = Self { until: now + REFRESH_EVERY, usual, found: Vec::new() };
-        known.ask(id);
+        known.ask(id, now);
         known
     }
 
@@ -154,16 +154,18 @@ impl Known {
         let before = running.next;
         match running.go_on(hub) {
             Ok(true) if running.next == before => {}
-            Ok(true) => self.ask(id),
+            Ok(true) => self.ask(id, now),
             // It is looked up again, and may be gone.
             Ok(false) | Err(_) => self.until = now,
         }
     }
 
-    fn ask(&mut self, id: &str) {
+    fn ask(&mut self, id: &str, now: Timestamp) {
         let State::Asked { running, sides } = &mut self.usual else { return };
+        // What was known long ago is no reason to tell now.
+        let is_silent = no_sample_since(running.known, running.step, now).is_some();
         let may_stand = |side: &Side| side.alarm.stands() || running.foresight.may_come(&side.question, RAISE);
-        if !sides.iter().any(may_stand) {
+        if is_silent || !sides.iter().any(may_stand) {
             self.found.clear();
             return;
         }
@@ -240,6 +242,7 @@ mod tests {
             range: (f64::NEG_INFINITY, f64::INFINITY),
             step: STEP,
             n_leads: 4,
+            n_taken: 0,
             known: start,
             last: f64::NAN,
             next: start,

@@ -21,6 +21,8 @@ pub(super) struct Running {
     pub(super) range: (f64, f64),
     pub(super) step: Duration,
     pub(super) n_leads: usize,
+    /// Steps that it has taken.
+    pub(super) n_taken: usize,
     /// Where the last known step begins.
     pub(super) known: Timestamp,
     /// Its value.
@@ -46,6 +48,7 @@ impl Running {
             of: past.of.clone(),
             step,
             n_leads: past.n_leads(),
+            n_taken: n_steps,
             known: past.origin() - times(step, age),
             last,
             next,
@@ -75,6 +78,7 @@ impl Running {
 
     /// Takes the first steps of all signals.
     fn take(&mut self, samples: &[Vec<f64>], n: usize) {
+        self.n_taken += n;
         let mut row = vec![f64::NAN; samples.len()];
         for idx in 0..n {
             row.iter_mut().zip(samples).for_each(|(value, samples)| *value = samples[idx]);

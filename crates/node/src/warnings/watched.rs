@@ -12,10 +12,11 @@ use super::lookout::{self, Key, Lookout};
 use super::running::Running;
 use super::{SEED, passage};
 use crate::api;
-use crate::hub::Hub;
+use crate::hub::{Hub, no_sample_since};
+use crate::schedule::times;
 
-/// A series whose last known step is longer ago than this and three steps is said to be silent.
-const SILENCE_MIN: Duration = Duration::from_secs(300);
+/// A rule that looks further ahead than so many times what is known of its series has no answer yet: a node of a minute warns of no afternoon.
+const AHEAD_MAX: usize = 8;
 
 /// A rule that is watched.
 #[derive(Debug)]
@@ -119,6 +120,10 @@ impl Watched {
         }
         let question = Question::of(when, &running.unit, running.range, *within, *lasting, running.step);
         let question = question.map_err(|error| error.to_string())?;
+        if question.n_leads > AHEAD_MAX * running.n_taken {
+            let known = span::format(times(running.step, running.n_taken as u64));
+            return Err(format!("`{}` is known for {known}: too young to look {} ahead", when.of, span::format(*within)));
+        }
         let futures = drawn.futures(self.key(), running, question.n_leads);
         let futures = futures.ok_or_else(|| format!("`{}` is too young for a forecast", when.of))?;
         let &Running { step, known: origin, next, .. } = running;
@@ -181,8 +186,7 @@ impl Watched {
     /// Since when its series has been silent when it was asked last; `None` where it was not.
     fn no_sample_since(&self, now: Timestamp) -> Option<Timestamp> {
         let said = self.said?;
-        let silence = self.asked.unwrap_or(now).saturating_since(said.origin);
-        (silence > SILENCE_MIN + said.step.saturating_mul(3)).then(|| said.origin + said.step)
+        no_sample_since(said.origin, said.step, self.asked.unwrap_or(now))
     }
 
     /// As it is told over HTTP.

@@ -223,6 +223,7 @@ mod tests {
             probability: 0.234,
             after: api::Passage { p10_seconds: Some(1200.0), p50_seconds: None, p90_seconds: None },
             history_seconds: 604_800.0,
+            no_sample_since: None,
             seasons: Vec::new(),
             record: api::Record {
                 n: 200,

@@ -119,15 +119,18 @@ impl Watch {
         };
         *is_mute = false;
         let at = clock::now();
-        let change = alarm.hear(answer.probability);
+        // What was known long ago is no reason to warn now.
+        let counts = alarm.stands() || answer.no_sample_since.is_none();
+        let change = if counts { alarm.hear(answer.probability) } else { None };
         if change == Some(true) {
             *since = at;
         }
+        let says = [Some(rule.says(answer.probability)), super::silence(&answer)];
         let alert = Alert {
             rule: rule.name.clone(),
             host: host.to_owned(),
             series: answer.id,
-            summary: rule.says(answer.probability),
+            summary: says.into_iter().flatten().collect::<Vec<_>>().join("; "),
             probability: answer.probability,
             stands: alarm.stands(),
             repeated: false,
@@ -149,7 +152,7 @@ impl Watch {
 /// An error that another round cannot mend ends the command.
 fn refused(error: ClientError) -> anyhow::Result<()> {
     match error.code() {
-        Some(api::ErrorCode::BadParameter | api::ErrorCode::Unauthorized) => Err(error.into()),
+        Some(api::ErrorCode::Unauthorized) => Err(error.into()),
         _ => Ok(()),
     }
 }

@@ -170,6 +170,27 @@ fn a_signal_that_will_leave_its_usual_range_is_told() {
 }
 
 #[test]
+fn a_series_that_ended_leaves_no_range() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut world = with_course(folder.path(), 420, |i| if i < 10 { 430.0 } else { f64::from(i) });
+    world.clock.pass(60 * MINUTE);
+    world.tick();
+    warden(&world, folder.path(), &rule("full", "mine > 1000")).look();
+    let told = world.hub.warnings();
+    assert!(told.excursions.iter().all(|one| one.id != "mine"), "{told:?}");
+    assert!(told.rules[0].no_sample_since.is_some(), "{told:?}");
+}
+
+#[test]
+fn a_young_series_is_not_looked_far_ahead() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = filling(folder.path(), 2);
+    warden(&world, folder.path(), &rule("full", "mine > 70")).look();
+    let told = &world.hub.warnings().rules[0];
+    assert_eq!(told.problem.as_deref(), Some("`mine` is known for 10m: too young to look 2h ahead"));
+}
+
+#[test]
 fn a_file_that_cannot_be_read_is_moved_out_of_the_way() {
     let folder = tempfile::tempdir().unwrap();
     let world = filling(folder.path(), 60);
@@ -238,7 +259,7 @@ fn a_name_is_that_of_the_file_s_rule_as_long_as_the_file_has_it() {
 #[test]
 fn rules_have_a_limit_with_those_of_the_file() {
     let folder = tempfile::tempdir().unwrap();
-    let world = World::start(Some(folder.path()));
+    let world = filling(folder.path(), 4);
     let of_file: Vec<_> = (1..warn::Rules::N_MAX).map(|i| made(&format!("rule {i}"), "mine > 1")).collect();
     world.hub.tell_file_rules(&of_file);
     world.hub.put_rule(made("last", "mine > 1")).unwrap();
@@ -250,7 +271,7 @@ fn rules_have_a_limit_with_those_of_the_file() {
 #[test]
 fn a_rule_that_cannot_be_written_is_not_taken() {
     let folder = tempfile::tempdir().unwrap();
-    let world = World::start(Some(folder.path()));
+    let world = filling(folder.path(), 4);
     let _warden = warden_of_page(&world, folder.path());
     fs::create_dir(folder.path().join("rules.toml.part")).unwrap();
     let refused = world.hub.put_rule(made("full", "mine > 70")).unwrap_err();

@@ -57,7 +57,7 @@ fn request(method: &str, path: &str) -> (String, String) {
         ("post", "/api/v1/series") => r#"{"id":"another","step":"1s"}"#,
         ("post", "/api/v1/series/{id}/samples") => r#"{"samples":[{"value":0.5},{"value":null}]}"#,
         ("post", "/api/v1/warnings/{name}/silence") => r#"{"for":"1h"}"#,
-        ("put", "/api/v1/rules/{name}") => r#"{"when":"trace > 2","within":"10s"}"#,
+        ("put", "/api/v1/rules/{name}") => r#"{"when":"trace > 0.5","within":"10s"}"#,
         ("post", "/api/v1/rules/try") => r#"{"rule":{"when":"trace > 0.9","within":"10s"}}"#,
         ("post", "/api/v1/kernel") => r#"{"do":"status"}"#,
         ("post", "/api/v1/forecast") => r#"{"model":"AR(1)","samples":[1,3,2,null,1,2],"horizon":3,"confidence":0.8}"#,

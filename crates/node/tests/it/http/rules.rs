@@ -8,6 +8,14 @@ use super::outlook::DAY;
 use super::{Answer, Host, percent};
 
 impl Host {
+    /// One that has a series `load.1m`.
+    fn with_load() -> Self {
+        let host = Self::start();
+        let series = json!({"id": "load.1m", "unit": "tasks", "step": "1s", "model": "LAST"});
+        assert_eq!(host.post("/api/v1/series", &series.to_string()).status, 201);
+        host
+    }
+
     fn put_rule(&self, name: &str, body: &str) -> Answer {
         let target = format!("/api/v1/rules/{}", percent(name));
         self.ask("PUT", &target, &[("Content-Type", "application/json")], body.as_bytes())
@@ -24,7 +32,7 @@ impl Host {
 
 #[test]
 fn a_rule_is_made_replaced_taken_along_and_removed() {
-    let host = Host::start();
+    let host = Host::with_load();
     assert_eq!(host.rules(), Rules { rules: Vec::new(), toml: String::new(), is_kept: false });
     let made: Rule = host.put_rule("50 %, \"full\"", r#"{"when":"load.1m>3","within":"90min"}"#).json();
     let expected = Rule {
@@ -65,7 +73,7 @@ fn the_file_s_rules_are_told_and_stay_as_they_are() {
 
 #[test]
 fn what_makes_no_sense_is_refused_by_field() {
-    let host = Host::start();
+    let host = Host::with_load();
     for (body, field) in [
         (r#"{"when":"load.1m","within":"10s"}"#, "when"),
         (r#"{"when":"load.1m > 2","within":"10"}"#, "within"),
@@ -74,9 +82,14 @@ fn what_makes_no_sense_is_refused_by_field() {
         (r#"{"when":"load.1m > 2","within":"10s","raise":1.5}"#, "raise"),
         (r#"{"when":"load.1m > 2","within":"10s","clear":0.9}"#, "clear"),
         (r#"{"when":"load.1m > 2","within":"10s","run":"/bin/sh"}"#, "run"),
+        (r#"{"when":"load.1m > 2MB","within":"10s"}"#, "when"),
+        (r#"{"when":"load.1m > 2 requests/s","within":"10s"}"#, "when"),
+        (r#"{"when":"load.1m > 2","within":"20d"}"#, "within"),
+        (r#"{"when":"load.1m > 2","within":"10s","for":"20s"}"#, "for"),
     ] {
         host.put_rule("a", body).check_refused(400, BadBody, Some(field));
     }
+    host.put_rule("a", r#"{"when":"load > 2","within":"10s"}"#).check_refused(404, UnknownSeries, None);
     let right = r#"{"when":"load.1m > 2","within":"10s"}"#;
     for name in ["\n".to_owned(), "x".repeat(101), "x".repeat(1000)] {
         host.put_rule(&name, right).check_refused(400, BadBody, Some("name"));
