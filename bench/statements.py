@@ -1,11 +1,13 @@
-"""How probable it is that a line is crossed: paths of an outlook beside the base rate and straight lines, scored by what came.
+"""How probable it is that a line is crossed: an outlook's answers beside the base rate and straight lines, scored by what came.
 
-The statement is "some value within 30 min (6 h) is above the 95th percentile of the past", on the series of `outlook.py`, at moments that lie as far apart, so that none overlap. The
+The statement is "some value within 30 min (6 h) is above the 95th percentile of the past", or below the 5th, on the series of `outlook.py`, at moments that lie as far apart, so that none
+overlap. An outlook's answer is the share of its futures, corrected by what became of earlier ones (`foretop.Record`), as `foretop ask` tells it; "futures alone" is that share itself. The
 base rate is the share that came true so far. A line is drawn through the last samples as `predict_linear` does; how far it gets beyond has the probability with which the nearest such
 margins of the past came true. The first ten statements of a series are for everybody to learn from. Bands of reliability hold 95 % of differences when whole days are drawn again.
 """
 
 import argparse
+import itertools
 
 import foretop
 import numpy as np
@@ -13,6 +15,7 @@ from outlook import SEED, Samples, Series, all_series, filled
 from report import machine, print_machine, print_table, save
 
 HOURS = [0.5, 6]
+SIDES = {"above the 95th percentile": 1, "below the 5th percentile": -1}
 # Windows of a straight line, in hours: what `predict_linear` is given in common alerts.
 LINE_HOURS = [0.5, 1, 6]
 N_LEARNED = 10
@@ -23,11 +26,11 @@ def main() -> None:
     """Measure, print, save."""
     argparse.ArgumentParser(description=__doc__).parse_args()
     kept = {}
-    for hours in HOURS:
+    for hours, (what, sign) in itertools.product(HOURS, SIDES.items()):
         rows, all_said, all_truth, all_days = [], [], [], []
         below = []
         for number, series in enumerate(all_series()):
-            truth, said, days = statements(series, hours)
+            truth, said, days = statements(series, hours, sign)
             scores = [float(np.mean((row - truth) ** 2)) for row in said]
             below.append(scores)
             counts = [str(len(truth)), str(int(truth.sum()))]
@@ -39,41 +42,46 @@ def main() -> None:
         mean = np.mean(below, axis=0)
         totals = [str(sum(int(row[at]) for row in rows)) for at in (1, 2)]
         rows.append(["mean of all series", *totals, *(f"{score:.3f}" for score in mean)])
-        head = ["series", "statements", "true", "outlook", "base rate", *(f"line of {past:g} h" for past in LINE_HOURS)]
-        print_table(f"Brier score of 'above the 95th percentile within {hours:g} h'", head, rows)
+        lines = [f"line of {past:g} h" for past in LINE_HOURS]
+        head = ["series", "statements", "true", "outlook", "futures alone", "base rate", *lines]
+        print_table(f"Brier score of '{what} within {hours:g} h'", head, rows)
         told = reliability(np.concatenate(all_said), np.concatenate(all_truth), np.concatenate(all_days))
         head = ["stated", "statements", "stated on average", "came true", "band of the difference"]
-        print_table(f"Reliability of these statements within {hours:g} h", head, told)
-        kept[f"{hours:g} h"] = {"scores": rows, "reliability": told}
+        print_table(f"Reliability of the outlook's '{what} within {hours:g} h'", head, told)
+        kept[f"{what} within {hours:g} h"] = {"scores": rows, "reliability": told}
     print_machine(machine())
     save("statements", kept)
 
 
-def statements(series: Series, hours: float) -> tuple[Samples, list[Samples], Samples]:
+def statements(series: Series, hours: float, sign: int) -> tuple[Samples, list[Samples], Samples]:
     """Return which came true, the probabilities that each way of saying them had, and the day of each."""
+    # Being below a line is being above it upside down.
     _, samples, day, bounds = series
     lead, first = max(int(hours * day / 24), 1), len(samples) // 3
     outlook = foretop.Outlook([day, 7 * day], lead, bounds=bounds)
     outlook.step(samples[:first])
+    record = foretop.Record(lead)
     came: list[bool] = []
-    ours, base, days = [], [], []
+    ours, alone, base, days = [], [], [], []
     margins: dict[float, list[float]] = {past: [] for past in LINE_HOURS}
     for origin in range(first, len(samples) - lead, lead):
-        past, ahead = samples[:origin], samples[origin : origin + lead]
+        past, ahead = sign * samples[:origin], sign * samples[origin : origin + lead]
         if not np.isnan(ahead).all():
             line = np.nanquantile(past, 0.95)
-            ours.append(np.mean(outlook.paths(1000, lead).max(axis=1) > line))
+            alone.append(np.mean((sign * outlook.paths(1000, lead)).max(axis=1) > line))
+            ours.append(record.told(origin, alone[-1]))
             # Laplace's rule, so that nothing is certain that has never been seen otherwise.
             base.append((sum(came) + 1) / (len(came) + 2))
             recent = filled(past[-day:]) if not np.isnan(past[-day:]).all() else np.array([line])
             for hours_past in LINE_HOURS:
                 margins[hours_past].append(margin(recent, line, int(hours_past * day / 24), lead))
             came.append(bool(np.nanmax(ahead) > line))
+            record.add(origin, alone[-1], came[-1])
             days.append(origin // day)
         outlook.step(samples[origin : origin + lead])
     truth = np.array(came, float)
     lines = [learned(np.array(margins[past]), truth) for past in LINE_HOURS]
-    return truth[N_LEARNED:], [np.array(said)[N_LEARNED:] for said in [ours, base, *lines]], np.array(days)[N_LEARNED:]
+    return truth[N_LEARNED:], [np.array(said)[N_LEARNED:] for said in [ours, alone, base, *lines]], np.array(days)[N_LEARNED:]
 
 
 def margin(past: Samples, line: float, n_window: int, lead: int) -> float:

@@ -24,6 +24,7 @@ mod names;
 mod outlook;
 mod playback;
 mod predictor;
+mod record;
 mod said;
 mod samples;
 mod statistics;
@@ -57,6 +58,8 @@ mod _native {
     use crate::playback::{made_trace, playback_laws, simulate_playback};
     #[pymodule_export]
     use crate::predictor::Predictor;
+    #[pymodule_export]
+    use crate::record::Record;
     #[pymodule_export]
     use crate::statistics::{acf, hurst, kpss, pacf, periodogram, pox_plot};
 }

@@ -76,6 +76,7 @@ def test_without_samples_nothing_is_said() -> None:
         (lambda: foretop.Outlook([24, 30], 24), "at least twice"),
         (lambda: foretop.Outlook([1], 24), "from 4 to"),
         (lambda: foretop.Outlook([24], 0), "from 1 to 65536"),
+        (lambda: foretop.Record(0), "from 1 to"),
         (lambda: foretop.Outlook([24], 24).quantiles(24, [1.0]), "above 0 and below 1"),
         (lambda: foretop.Outlook([24], 24).paths(10**9, 24), "too many"),
         (lambda: foretop.Outlook([24], 24, bounds=(2, 1)), "bounds"),
@@ -87,3 +88,14 @@ def test_without_samples_nothing_is_said() -> None:
 def test_what_is_wrong_is_named(make: Callable[[], object], match: str) -> None:
     with pytest.raises(foretop.InputError, match=match):
         make()
+
+
+def test_what_is_overstated_again_and_again_is_told_as_it_comes() -> None:
+    record = foretop.Record(12)
+    assert record.told(0, 0.0004) == 0.0004 and len(record) == 0
+    for at in range(0, 2400, 12):
+        record.add(at, 0.99, at % 120 == 0)
+    assert record.told(2412, 0.99) == pytest.approx(0.1, abs=0.05)
+    # Of the last answers the time is not over.
+    assert record.told(30, 0.99) == 0.99
+    assert len(record) == 200 and record.brier < 0.15

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use predict::{Calendar, FoundSeason, Outlook, Paths, Periods};
+use predict::{Calendar, FoundSeason, Outlook, Paths, Periods, Record, Worth};
 use units::Timestamp;
 
 use crate::foresight::Foresight;
 use crate::question::{Question, share};
-use crate::record::{Record, Worth};
 
 /// Futures drawn for the answer, and for each of the earlier ones in its record.
 const N_PATHS: usize = 2000;

@@ -87,11 +87,10 @@ impl Foresight {
 
 #[cfg(test)]
 mod tests {
-    use predict::{Outlook, Periods};
+    use predict::{Outlook, Periods, Worth};
 
     use super::*;
     use crate::ask::{Chance, futures};
-    use crate::record::Worth;
     use crate::statement::Subject;
 
     #[test]

@@ -3,8 +3,8 @@
 //!
 //! A [`Statement`] is what somebody writes, `cpu.busy > 90 %`; on its left is an [`Expression`] of one signal or several. With the unit of its signal and a time it is a [`Question`],
 //! and [`ask`] answers it from the samples so far: it draws futures ([`predict::Outlook::paths`]) and counts those in which the statement
-//! becomes true. On the way through the samples it asks itself the same question again and again and keeps the [`Record`] of
-//! what came, so that each probability is told at what such probabilities were [`Worth`].
+//! becomes true. On the way through the samples it asks itself the same question again and again and keeps the [record](predict::Record) of
+//! what came, so that each probability is told at what such probabilities were [worth](predict::Worth).
 //!
 //! A [`Rule`] is a statement that somebody wants to be warned of; an [`Alarm`] stands from one probability on until it is below another;
 //! [`trial`] says what a rule would have done over the past. Where nobody has made a rule, [`Usual`] asks whether a signal will leave
@@ -19,7 +19,6 @@ mod expression;
 mod foresight;
 mod picture;
 mod question;
-mod record;
 mod rule;
 mod statement;
 mod steps;
@@ -31,7 +30,6 @@ pub use expression::{Expression, ExpressionError};
 pub use foresight::Foresight;
 pub use picture::View;
 pub use question::{Question, QuestionError};
-pub use record::{Bin, Record, Worth};
 pub use rule::{Rule, RuleError, Rules, RulesError, says};
 pub use statement::{Comparison, Statement, StatementError, Subject};
 pub use steps::{HORIZON_MAX, N_LEADS_MAX, in_common, levels, longer, n_steps, near, past, past_beside, step};

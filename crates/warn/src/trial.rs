@@ -1,10 +1,9 @@
 //! What a rule would have done: its warnings over the past, and what came of them.
 
-use predict::Cancel;
+use predict::{Cancel, Record, Worth};
 
 use crate::ask::History;
 use crate::question::Question;
-use crate::record::{Record, Worth};
 
 /// Futures drawn for each decision.
 const N_PATHS: usize = 250;

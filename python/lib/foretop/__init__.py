@@ -20,7 +20,7 @@ from foretop._errors import (
 )
 from foretop._inference import Inference
 from foretop._models import Residuals, compare, evaluate, fit, models, residuals, select
-from foretop._native import Fleet, FleetForecast, Forecast, Model, Outlook, Predictor, version
+from foretop._native import Fleet, FleetForecast, Forecast, Model, Outlook, Predictor, Record, version
 from foretop._statistics import Hurst, Kpss, Periodogram, PoxPlot, acf, hurst, kpss, pacf, periodogram, pox_plot
 from foretop._summary import Summary
 from foretop._tables import Table
@@ -44,6 +44,7 @@ __all__ = [
     "Periodogram",
     "PoxPlot",
     "Predictor",
+    "Record",
     "Residuals",
     "RestoreError",
     "SpecError",

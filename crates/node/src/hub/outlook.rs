@@ -479,8 +479,8 @@ impl Past {
     }
 }
 
-fn told(record: &warn::Record) -> api::Record {
-    let bin = |bin: warn::Bin| api::RecordBin { n: bin.n, stated_ratio: bin.stated, true_ratio: bin.came };
+fn told(record: &predict::Record) -> api::Record {
+    let bin = |bin: predict::Bin| api::RecordBin { n: bin.n, stated_ratio: bin.stated, true_ratio: bin.came };
     api::Record {
         n: record.n(),
         n_true: record.n_true(),

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use predict::Worth;
 use units::Timestamp;
-use warn::{Expression, Foresight, Question, Worth, rehearse};
+use warn::{Expression, Foresight, Question, rehearse};
 
 use super::SEED;
 use crate::hub::{Hub, Pasts, QueryError};

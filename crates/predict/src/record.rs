@@ -66,8 +66,8 @@ impl Record {
         Self { n_leads, said: Vec::new() }
     }
 
-    /// Takes what futures said after step `at`, what was told of it, and what came.
-    pub(crate) fn add(&mut self, at: usize, drawn: f64, told: f64, came: bool) {
+    /// Takes what futures said after step `at`, which is none before those that it has, what was told of it, and what came.
+    pub fn add(&mut self, at: usize, drawn: f64, told: f64, came: bool) {
         self.said.push(Said { at, drawn, told, came });
     }
 
