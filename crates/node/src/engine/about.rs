@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use signal::{FAMILIES, Family, Signal};
+use signal::{FAMILIES, Family, Signal, Unit};
 use units::Timestamp;
 
 use crate::api;
@@ -124,6 +124,14 @@ impl About {
             Origin::Pushed { unit, .. } if &**unit == "ratio" => api::Range { min: Some(0.0), max: Some(1.0) },
             Origin::Pushed { .. } => api::Range::default(),
         }
+    }
+
+    /// The same by its samples as well, NaN for a gap: what somebody else measures may be a difference, so that an amount is taken to be none while it
+    /// was never negative.
+    pub(crate) fn range_of(&self, samples: impl IntoIterator<Item = f64>) -> api::Range {
+        let range = self.range();
+        let is_amount = || Unit::is_of_amounts(self.unit()) && !samples.into_iter().any(|sample| sample < 0.0);
+        if range.min.is_none() && is_amount() { api::Range { min: Some(0.0), ..range } } else { range }
     }
 
     pub(crate) fn aliases(&self) -> Vec<String> {

@@ -180,7 +180,9 @@ impl Oracle {
             let have = live.waiting().map_or(0, |(_, n_known)| n_known);
             return Err(QueryError::NotReady { id: entry.about.id.to_string(), have, need: N_NEEDED });
         };
-        Ok(Self { predictor: predictor.clone(), range: entry.about.range(), origin, step: entry.about.step })
+        let kept = live.kept().into_iter().flat_map(|(_, kept)| kept.iter().copied());
+        let range = entry.about.range_of(kept);
+        Ok(Self { predictor: predictor.clone(), range, origin, step: entry.about.step })
     }
 
     pub(crate) fn forecast(&self, n_leads: usize) -> Forecast {

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use picture::Picture;
 use predict::{Calendar, FoundSeason, Resolution, Scale};
-use signal::Unit;
 use units::{Confidence, Timestamp, span};
 use warn::{
     Expression, Foresight, Frame, HORIZON_MAX, History, Question, QuestionError, Rule, Statement, View, n_steps,
@@ -242,19 +241,17 @@ impl Hub {
 
     /// The same, of the last `length`.
     fn past_over(&self, id: &str, step: Duration, horizon: Duration, length: Duration) -> Result<Past, QueryError> {
-        let (to, range) = {
+        let (to, about) = {
             let engine = self.engine();
             let entry = engine.get(id).ok_or_else(|| unknown(id))?;
-            (self.last_end(entry, step), entry.about.range())
+            (self.last_end(entry, step), entry.about.clone())
         };
         let from = to - length;
         let told = self.samples(id, TimeRange { from, to }, Some(step))?;
         let step = Duration::from_secs_f64(told.step_seconds);
         let calendar = self.facts.outlooks.calendar_of(&told.id).cloned();
         let n_gaps = told.values.iter().take_while(|value| value.is_none()).count();
-        // What somebody else measures may be a difference: an amount that was never negative is taken to be none.
-        let is_amount = Unit::is_of_amounts(&told.unit) && told.values.iter().flatten().all(|value| *value >= 0.0);
-        let range = api::Range { min: range.min.or(is_amount.then_some(0.0)), ..range };
+        let range = about.range_of(told.values.iter().flatten().copied());
         let past = Past {
             id: told.id,
             unit: told.unit,

@@ -53,3 +53,21 @@ fn what_makes_no_series_is_refused_by_field() {
         assert!(matches!(error, QueryError::BadParameter { field: given, .. } if given == field), "{error}");
     }
 }
+
+#[test]
+fn an_amount_that_was_never_negative_is_not_forecast_to_be() {
+    let mut world = World::start(None);
+    world.tick();
+    let lowest = |id: &str, unit: &str, least: f64| {
+        let (id, unit, step) = (id.to_owned(), Some(unit.to_owned()), "1s".to_owned());
+        world.hub.create(api::NewSeries { id: id.clone(), unit, sentence: None, step, model: None }).unwrap();
+        let now: Timestamp = world.hub.now().floor_to(SECOND);
+        let value = |i: u32| if i % 3 == 0 { 4.0 } else { least };
+        let sample = |i: u32| PushedSample { time: Some(now - SECOND * (99 - i)), value: Some(value(i)) };
+        world.hub.push(&id, &(0..100).map(sample).collect::<Vec<_>>()).unwrap();
+        let forecast = world.forecast(&id);
+        forecast.lower.into_iter().fold(f64::INFINITY, f64::min)
+    };
+    assert_eq!(lowest("queue", "requests", 0.0), 0.0);
+    assert!(lowest("change", "requests", -1.0) < 0.0 && lowest("heat", "celsius", 0.0) < 0.0);
+}
