@@ -34,6 +34,9 @@ const CHECK_TIME_MAX: Duration = Duration::from_secs(2);
 /// asked for a day of thousands of series needs longer than it may.
 const N_STEPS_FIRST: u32 = 32;
 
+/// How many are asked for at once: Prometheus gives 11,000 points of a series.
+const N_STEPS_ASKED_MAX: u32 = 10_000;
+
 /// What one value takes in an answer, with its time and the names that come with it, in bytes.
 const VALUE_BYTES: u64 = 32;
 
@@ -200,7 +203,7 @@ impl Query {
             };
             let n_fitting = self.settings.answer_bytes_max / VALUE_BYTES / rows.len().max(1) as u64;
             // Where few are known yet, there may be more later.
-            n_asked = u32::try_from(n_fitting).unwrap_or(u32::MAX).min(n.saturating_mul(4)).max(1);
+            n_asked = u32::try_from(n_fitting).unwrap_or(u32::MAX).min(n.saturating_mul(4)).clamp(1, N_STEPS_ASKED_MAX);
             let at = |(idx, value): (u32, f64)| (begin + step * idx, value);
             let part = self.keep(rows.into_iter().map(|PastSeries { labels, samples }| (labels, samples)).collect())?;
             for (signal, samples) in part {

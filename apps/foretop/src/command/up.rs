@@ -168,6 +168,10 @@ struct Flags {
     #[arg(long, value_name = "URL", env = "FORETOP_PROMETHEUS_URL")]
     prometheus: Option<String>,
 
+    /// How much of the past to ask for at the start, for --query [default: 6h]
+    #[arg(long, value_name = "TIME", env = "FORETOP_HISTORY", requires = "query", value_parser = span::parse)]
+    history: Option<Duration>,
+
     /// Send samples and forecasts by Prometheus remote write: http://host:9090/api/v1/write; may be repeated
     #[arg(long, value_name = "URL", env = "FORETOP_REMOTE_WRITE", value_delimiter = ',')]
     remote_write: Vec<String>,

@@ -13,8 +13,8 @@ const UNIT_BYTES_MAX: usize = 32;
 /// Expressions that people write are far shorter.
 const EXPRESSION_BYTES_MAX: usize = 16 << 10;
 
-/// The most steps of history: Prometheus gives 11,000 points of a series at once.
-const N_STEPS_MAX: u128 = 10_000;
+/// The most steps of history: ten weeks of minutes.
+const N_STEPS_MAX: u128 = 100_000;
 
 /// What is asked of a Prometheus server.
 #[derive(Clone, Debug, PartialEq)]
@@ -172,8 +172,8 @@ mod tests {
         );
         check_refused(|to| to.n_signals_max = 0, "the greatest number of signals of a query must be 1 or more");
         check_refused(
-            |to| to.history = Duration::from_secs(7 * 86_400),
-            "a history of 40320 steps is too long: the limit is 10000; ask for less of it, or less often",
+            |to| to.history = Duration::from_secs(18 * 86_400),
+            "a history of 103680 steps is too long: the limit is 100000; ask for less of it, or less often",
         );
     }
 }

@@ -65,7 +65,11 @@ pub(super) async fn test(
     let past = past.map_or(Ok(PAST_DEFAULT), |past| read_with("past", &past, span::parse))?;
     let seasons = if season.unwrap_or(true) { Seasons::Learned } else { Seasons::Off };
     let hub = app.hub.clone();
-    app.reads.run_unless(move |cancel| hub.try_rule(&rule, past, seasons, cancel).map(Json).map_err(|error| of_body(error, "rule."))).await
+    app.reads
+        .run_unless(move |cancel| {
+            hub.try_rule(&rule, past, seasons, cancel).map(Json).map_err(|error| of_body(error, "rule."))
+        })
+        .await
 }
 
 /// The rule that a body has, whose keys are at `place`.

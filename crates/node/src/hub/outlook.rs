@@ -132,7 +132,11 @@ impl Hub {
             probability: answer.chance.probability,
             after: api::Passage { p10_seconds, p50_seconds, p90_seconds },
             history_seconds: past.seconds(past.n_steps()),
-            no_sample_since: no_sample_since(past.origin() - times(past.step(), past.last().0), past.step(), self.now()),
+            no_sample_since: no_sample_since(
+                past.origin() - times(past.step(), past.last().0),
+                past.step(),
+                self.now(),
+            ),
             seasons: past.parts[0].seasons(&answer.seasons),
             record: told(&answer.record),
             id: past.id(),

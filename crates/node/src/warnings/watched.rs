@@ -122,7 +122,11 @@ impl Watched {
         let question = question.map_err(|error| error.to_string())?;
         if question.n_leads > AHEAD_MAX * running.n_taken {
             let known = span::format(times(running.step, running.n_taken as u64));
-            return Err(format!("`{}` is known for {known}: too young to look {} ahead", when.of, span::format(*within)));
+            return Err(format!(
+                "`{}` is known for {known}: too young to look {} ahead",
+                when.of,
+                span::format(*within)
+            ));
         }
         let futures = drawn.futures(self.key(), running, question.n_leads);
         let futures = futures.ok_or_else(|| format!("`{}` is too young for a forecast", when.of))?;

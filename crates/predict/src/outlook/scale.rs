@@ -127,7 +127,15 @@ impl Scale {
 
 impl Spread {
     pub(super) fn new() -> Self {
-        Self { stretch: [0.0; N_STRETCH], n_in_stretch: 0, n: 0, mean: 0.0, furthest: 0.0, own: Means::NONE, other: Means::NONE }
+        Self {
+            stretch: [0.0; N_STRETCH],
+            n_in_stretch: 0,
+            n: 0,
+            mean: 0.0,
+            furthest: 0.0,
+            own: Means::NONE,
+            other: Means::NONE,
+        }
     }
 
     pub(super) fn is_sound(&self) -> bool {

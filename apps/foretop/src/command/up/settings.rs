@@ -224,6 +224,7 @@ impl Settings {
             flow_token_file,
             query,
             prometheus,
+            history,
             remote_write,
             stream,
             follow,
@@ -252,7 +253,7 @@ impl Settings {
         let scrapes = scrape.into_iter().map(|url| ScrapeSection::new(url, patterns.clone()));
         replace_all(&mut self.scrape, scrapes);
         let server = || prometheus.clone().unwrap_or_default();
-        let queries = query.into_iter().map(|one| QuerySection::new(server(), one));
+        let queries = query.into_iter().map(|one| QuerySection::new(server(), one, history));
         replace_all(&mut self.query, queries);
         replace_all(&mut self.remote_write, remote_write.into_iter().map(RemoteWriteSection::new));
         let token = || flow_token_file.clone().unwrap_or_default();

@@ -113,7 +113,10 @@ fn a_statement_s_probability_comes_with_its_record() {
     assert!(record.n > 100 && record.brier.unwrap() < 0.5 * record.base_rate_brier.unwrap(), "{record:?}");
     assert_eq!(record.bins.iter().map(|bin| bin.n).sum::<usize>(), record.n);
     let never = ask("statement=min(shop.requests)%3C%3D20&within=8h");
-    assert!(never.probability < 0.05 && never.record.n_true == 0 && never.record.brier.is_some_and(|brier| brier < 0.01), "{never:?}");
+    assert!(
+        never.probability < 0.05 && never.record.n_true == 0 && never.record.brier.is_some_and(|brier| brier < 0.01),
+        "{never:?}"
+    );
     let lasting = ask("statement=shop.requests%3E140&within=8h&for=6h");
     assert!(lasting.probability < soon.probability && lasting.for_seconds == Some(21_600.0), "{lasting:?}");
 }

@@ -84,15 +84,15 @@ fn default_timeout() -> Duration {
 }
 
 impl QuerySection {
-    /// What a flag asks for, of the server that another flag names.
-    pub fn new(server: String, NamedExpression { name, expr }: NamedExpression) -> Self {
+    /// What a flag asks for, of the server that another flag names, with so much of the past where a third says that.
+    pub fn new(server: String, NamedExpression { name, expr }: NamedExpression, history: Option<Duration>) -> Self {
         Self {
             server,
             name,
             expr,
             unit: None,
             every: default_every(),
-            history: default_history(),
+            history: history.unwrap_or_else(default_history),
             max_signals: default_max_signals(),
             timeout: default_timeout(),
             token_file: None,
