@@ -115,7 +115,7 @@ pub struct Probability {
     pub record: Record,
 }
 
-/// The time until something becomes true; `null` for later than was asked about.
+/// The time until something becomes true; `null` for later than was asked about, and where only the end of the time can tell, as of means.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct Passage {

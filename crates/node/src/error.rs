@@ -116,7 +116,7 @@ pub enum StartError {
         name: String,
     },
     /// A horizon, or the time between forecasts, is too short or too long.
-    #[error("remote write {name}: a horizon or a time between forecasts of {} is out of range: it must be at most 1day", span::format(*given))]
+    #[error("remote write {name}: a horizon or a time between forecasts of {} is out of range: it must be at most 1d", span::format(*given))]
     RemoteWriteSpan {
         /// The server.
         name: String,

@@ -167,7 +167,8 @@ impl Warden {
     /// Looks once, and tells.
     pub(crate) fn look(&mut self) {
         let problem = self.read_rules();
-        let now = self.hub.now();
+        // People read these times.
+        let now = self.hub.now().floor_to(Duration::from_secs(1));
         let silences = self.hub.silences(now);
         let (mut standing, mut n_pictures) = (Vec::new(), 0);
         self.ask(now);

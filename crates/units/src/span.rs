@@ -25,10 +25,28 @@ pub fn parse(text: &str) -> Result<Duration, SpanError> {
     }
 }
 
-/// Writes what [`parse`] reads back to the same length: `1m 30s`.
+/// Units from the largest to the smallest, with their nanoseconds. No months: they are of no known length.
+const UNITS: [(&str, u128); 7] = [
+    ("d", 86_400_000_000_000),
+    ("h", 3_600_000_000_000),
+    ("m", 60_000_000_000),
+    ("s", 1_000_000_000),
+    ("ms", 1_000_000),
+    ("us", 1_000),
+    ("ns", 1),
+];
+
+/// Writes what [`parse`] reads back to the same length: `1m 30s`, `35d 12h`.
 #[must_use]
 pub fn format(span: Duration) -> String {
-    humantime::format_duration(span).to_string()
+    let mut rest = span.as_nanos();
+    let part = |(name, nanos): (&str, u128)| {
+        let n = rest / nanos;
+        rest %= nanos;
+        (n > 0).then(|| format!("{n}{name}"))
+    };
+    let parts: Vec<String> = UNITS.into_iter().filter_map(part).collect();
+    if parts.is_empty() { "0s".to_owned() } else { parts.join(" ") }
 }
 
 #[cfg(test)]
@@ -44,8 +62,15 @@ mod tests {
 
     #[test]
     fn what_is_written_reads_back() {
-        for span in [Duration::from_millis(20), Duration::from_secs(90), Duration::from_secs(7 * 86_400)] {
-            assert_eq!(parse(&format(span)), Ok(span));
+        for (nanos, text) in [
+            (0, "0s"),
+            (20_000_000, "20ms"),
+            (90_000_000_000, "1m 30s"),
+            (7 * 86_400_000_000_000, "7d"),
+            (45 * 86_400_000_000_000 + 3_600_000_001_001, "45d 1h 1us 1ns"),
+        ] {
+            let span = Duration::from_nanos(nanos);
+            assert_eq!((&*format(span), parse(text)), (text, Ok(span)));
         }
     }
 }

@@ -76,7 +76,7 @@ impl Frame<'_> {
 pub struct Chance {
     /// In [0, 1].
     pub probability: f64,
-    /// The leads by which it is true with probability 0.1, 0.5 and 0.9; `None` for later than was asked about.
+    /// The leads by which it is true with probability 0.1, 0.5 and 0.9; `None` for later than was asked about, and where only the end of the time can tell.
     pub leads: [Option<usize>; 3],
 }
 
@@ -161,7 +161,7 @@ impl Chance {
         leads.sort_unstable_by_key(|lead| lead.unwrap_or(usize::MAX));
         let at = |quantile: f64| {
             let place = (quantile * drawn / probability * leads.len() as f64).ceil() as usize;
-            if quantile > probability { None } else { leads[place.clamp(1, leads.len()) - 1] }
+            if quantile > probability || !question.is_of_one() { None } else { leads[place.clamp(1, leads.len()) - 1] }
         };
         Self { probability, leads: [0.1, 0.5, 0.9].map(at) }
     }

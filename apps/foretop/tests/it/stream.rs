@@ -268,7 +268,7 @@ fn a_client_waits_for_whoever_connects_to_it() {
 fn what_makes_no_sense_is_a_usage_error() {
     run(&["stream", "buffer", "0", "server:tcp:0"]).check_failed(2, "a buffer keeps 1 to 1000000 messages, not 0");
     run(&["stream", "load-server", "--step", "0", "connect:tcp:0"]).check_failed(2, "--synthetic");
-    run(&["stream", "load-server", "--step", "1ns", "connect:tcp:0"]).check_failed(2, "a step is 1us to 1day, not 1ns");
+    run(&["stream", "load-server", "--step", "1ns", "connect:tcp:0"]).check_failed(2, "a step is 1us to 1d, not 1ns");
     run(&["stream", "pred-server", "--window", "1", "connect:tcp:0"]).check_failed(2, "2 to 1000000 samples");
     run(&["stream", "eval-fit", "--misestimate-max", "0.5", "connect:tcp:0"]).check_failed(2, "a factor above 1");
     run(&["pred-reconfig", "source:tcp:127.0.0.1:1"]).check_failed(2, "--refit");

@@ -131,7 +131,7 @@ fn flags_outweigh_the_environment_and_that_the_file() {
         "model = \"BM(8)\"",
         "listen = \"127.0.0.1:1\"",
         "in_memory = true",
-        "retention = \"7days\"",
+        "retention = \"7d\"",
         "max = \"2GiB\"",
     ] {
         assert!(shown.contains(line), "`{line}` is not in:\n{shown}");

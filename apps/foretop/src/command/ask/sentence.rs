@@ -243,7 +243,7 @@ mod tests {
         );
         assert_eq!(
             worth(&probability()),
-            "At 200 earlier moments of the past 7days it came true 30 times (15 %). Brier score of these answers 0.081; always saying 15 % scores \
+            "At 200 earlier moments of the past 7d it came true 30 times (15 %). Brier score of these answers 0.081; always saying 15 % scores \
              0.128 (lower is better)."
         );
         let record = api::Record { brier: None, base_rate_brier: None, n_true: 0, ..probability().record };

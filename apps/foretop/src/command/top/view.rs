@@ -231,9 +231,9 @@ mod tests {
         state.mode = Mode::Detail;
         state.detail = Detail { forecast: None, far: Some(sample::far()), ..sample::detail() };
         let text = to_text(&state, 120, 20).unwrap();
-        let head = "in 1day 3.00 tasks (95 %: 1.00 tasks to 5.00 tasks), means over 5m, a guess beyond 2h";
+        let head = "in 1d 3.00 tasks (95 %: 1.00 tasks to 5.00 tasks), means over 5m, a guess beyond 2h";
         assert!(text.contains(head), "{text}");
-        assert!(text.contains("-23h 55m") && text.contains("+1day"), "{text}");
+        assert!(text.contains("-23h 55m") && text.contains("+1d"), "{text}");
     }
 
     #[test]

@@ -132,7 +132,7 @@ mod tests {
         check_refused("[[transfer]]\npeer = 'a'\naddress = 'a:1'\ntoken_file = '/nowhere'", "[[transfer]] `a`");
         check_refused("[[query]]\nserver = 'http://a'\nname = 'a b'\nexpr = 'up'", "[[query]] `a b`");
         check_refused("[[query]]\nserver = 'a:9090'\nname = 'a'\nexpr = 'up'", "`a:9090`");
-        check_refused("[[query]]\nserver = 'http://a'\nname = 'a'\nexpr = 'up'\nhistory = '18days'", "103680 steps");
+        check_refused("[[query]]\nserver = 'http://a'\nname = 'a'\nexpr = 'up'\nhistory = '18d'", "103680 steps");
         check_refused("[[remote_write]]\nurl = 'ftp://a/'", "[[remote_write]]: `ftp://a/`");
         check_refused("[[remote_write]]\nurl = 'http://a/'\nhorizons = ['soon']", "`soon`");
         check_refused("[[remote_write]]\nurl = 'http://a/'\nbuffer_bytes = 1", "65536");

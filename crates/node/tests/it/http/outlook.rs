@@ -184,7 +184,7 @@ fn a_young_series_says_what_it_needs() {
     let refused = host.get("/api/v1/series/shop.requests/outlook");
     refused.check_refused(409, NotReady, None);
     assert!(
-        refused.body.contains("has 2 of the 4 whole steps of 30m that it takes to look 1day ahead"),
+        refused.body.contains("has 2 of the 4 whole steps of 30m that it takes to look 1d ahead"),
         "{}",
         refused.body
     );

@@ -79,7 +79,7 @@ fn headline<'a>(row: &'a Row, state: &State, palette: &Palette) -> Text<'a> {
     Text::from(vec![Line::from(first), Line::styled(row.sentence.as_str(), palette.dim)])
 }
 
-/// `  in 1day 3.2 (95 %: 1.1 to 6.0), means over 5m, a guess beyond 2h`.
+/// `  in 1d 3.2 (95 %: 1.1 to 6.0), means over 5m, a guess beyond 2h`.
 fn far_text(Far { outlook, .. }: &Far, unit: &str) -> Option<String> {
     let show = |value: f64| figure::format(value, unit);
     let length = |seconds: f64| span::format(Duration::try_from_secs_f64(seconds).unwrap_or_default());
