@@ -257,13 +257,14 @@ pub(crate) fn names(folder: &Path) -> Result<Vec<String>, JobError> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use mpi_trace::{Cursor, Event, Level, Operation, Peer, Reading, RingKind, Subject};
     use tempfile::tempdir;
 
     use super::*;
 
-    fn header(rank: u32) -> RingHeader {
+    /// Of a ring of this process, of rank `rank` of two.
+    pub(crate) fn header(rank: u32) -> RingHeader {
         let this = Process::this();
         RingHeader {
             kind: RingKind::Calls,

@@ -102,27 +102,11 @@ fn names(folder: &OwnedFd) -> impl Iterator<Item = Vec<u8>> {
 mod tests {
     use std::os::unix::fs::symlink;
 
-    use mpi_trace::{Reading, RingHeader, RingKind};
     use tempfile::{TempDir, tempdir};
 
     use super::*;
-    use crate::{Folder, Process};
-
-    fn header(rank: u32) -> RingHeader {
-        let this = Process::this();
-        RingHeader {
-            kind: RingKind::Calls,
-            rank,
-            n_ranks: 2,
-            pid: this.pid,
-            pid_started: this.started,
-            thread: 0,
-            is_counter: false,
-            reading: Reading::default(),
-            tree: 0,
-            host: "here".into(),
-        }
-    }
+    use crate::Folder;
+    use crate::folder::tests::header;
 
     /// A place for folders of jobs, those of this user, and one of them.
     fn memory() -> (TempDir, Jobs, Folder) {

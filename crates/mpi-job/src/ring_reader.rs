@@ -142,10 +142,11 @@ impl RingMemory for Words {
 
 #[cfg(test)]
 mod tests {
-    use mpi_trace::{Operation, Peer, Reading, RingKind, Subject, Writer};
+    use mpi_trace::{Operation, Peer, Subject, Writer};
     use tempfile::{TempDir, tempdir};
 
     use super::*;
+    use crate::folder::tests::header;
     use crate::{Folder, RingFile};
 
     /// Each third event is too large for one record.
@@ -158,22 +159,10 @@ mod tests {
     fn ring(capacity: u64) -> (TempDir, RingFile, RingReader) {
         let root = tempdir().unwrap();
         let folder = Folder::create(&root.path().join("job")).unwrap();
-        let this = Process::this();
-        let header = RingHeader {
-            kind: RingKind::Calls,
-            rank: 3,
-            n_ranks: 4,
-            pid: this.pid,
-            pid_started: this.started,
-            thread: 0,
-            is_counter: false,
-            reading: Reading::default(),
-            tree: 0,
-            host: "here".into(),
-        };
+        let header = header(1);
         let made = folder.create_ring(capacity, &header).unwrap();
         let reader = RingReader::new(File::open(&made.path).unwrap(), 0, made.path.clone()).unwrap();
-        assert_eq!((&reader.header, reader.process()), (&header, this));
+        assert_eq!((&reader.header, reader.process()), (&header, Process::this()));
         (root, made, reader)
     }
 

@@ -187,7 +187,7 @@ impl Hub {
         }
         let units: Vec<&str> = units.iter().map(|unit| &**unit).collect();
         let unit = when.of.unit(&units).map_err(|error| bad("statement", error.to_string()))?;
-        question_of(when, &unit, range, *within, *lasting, step).map(|_| ())
+        Question::of(when, &unit, range, *within, *lasting, step).map(|_| ()).map_err(no_question)
     }
 
     /// What is known of the signals of an expression, in the same steps.
@@ -304,20 +304,10 @@ fn ends(range: api::Range) -> (f64, f64) {
     (range.min.unwrap_or(ENDLESS.0), range.max.unwrap_or(ENDLESS.1))
 }
 
-/// Whether a statement about something in this unit and range comes true.
-fn question_of(
-    statement: &Statement,
-    unit: &str,
-    range: (f64, f64),
-    within: Duration,
-    lasting: Option<Duration>,
-    step: Duration,
-) -> Result<Question, QueryError> {
-    Question::of(statement, unit, range, within, lasting, step).map_err(|error| {
-        let is_of_statement = matches!(error, QuestionError::Statement(_) | QuestionError::Range { .. });
-        let field = if is_of_statement { "statement" } else { "for" };
-        bad(field, error.to_string())
-    })
+/// A statement that makes no question.
+fn no_question(error: QuestionError) -> QueryError {
+    let is_of_statement = matches!(error, QuestionError::Statement(_) | QuestionError::Range { .. });
+    bad(if is_of_statement { "statement" } else { "for" }, error.to_string())
 }
 
 /// Since when nothing has been known of a series whose last known step began at `known`; `None` where that is just now.
@@ -400,7 +390,7 @@ impl Pasts {
         within: Duration,
         lasting: Option<Duration>,
     ) -> Result<Question, QueryError> {
-        question_of(statement, &self.unit, self.range, within, lasting, self.step())
+        Question::of(statement, &self.unit, self.range, within, lasting, self.step()).map_err(no_question)
     }
 
     /// The series' full name, or the expression.
