@@ -2,7 +2,8 @@
 
 A series leaves its usual range when it passes the 1st or 99th percentile of the past week by a twentieth of what lies between.
 It is told as `GET /api/v1/warnings` tells it: from a probability of 80 % within six hours on until it is below 50 %, while that
-is twice its base rate and the series is within its range. Beside it a straight line through the last hour or six, as
+is twice its base rate and the series is within its range. Probabilities are corrected by what became of earlier ones of the same
+side (`foretop.Record`); the node looks at 40 of the past weeks, this at six in as many hours from its beginning on. Beside it a straight line through the last hour or six, as
 `predict_linear` has it, that gets beyond the same line within six hours.
 
 A warning begins when it is told and was not a step before, and is right if the series leaves the range within six hours. An
@@ -29,6 +30,8 @@ Side = tuple[Callable[[Samples], npt.NDArray[np.bool_]], float, float]
 TAILS, MARGIN = [0.01, 0.99], 0.05
 RAISE, CLEAR, RATIO_MIN = 0.8, 0.5, 2.0
 N_PATHS = 500
+# Answers that are kept, in the time that is looked ahead.
+N_KEPT = 6
 LINE_HOURS = [1, 6]
 
 
@@ -127,12 +130,18 @@ def walk_of(series: Series) -> Walk:
     outlook.step(samples[:first])
     there, came, chances, rates = [], [], [], []
     margins: list[list[list[float]]] = [[] for _ in LINE_HOURS]
+    records = [foretop.Record(lead), foretop.Record(lead)]
     for now in range(first, len(samples) - lead):
         if (now - first) % lead == 0:
             sides = sides_of(samples[max(0, now - 7 * day) : now], lead)
         there.append([bool(is_beyond(samples[now - 1])) for is_beyond, _, _ in sides])
         paths = outlook.paths(N_PATHS, lead)
-        chances.append([np.mean(is_beyond(paths).any(axis=1)) for is_beyond, _, _ in sides])
+        drawn = [float(np.mean(is_beyond(paths).any(axis=1))) for is_beyond, _, _ in sides]
+        chances.append([record.told(now, share) for record, share in zip(records, drawn, strict=True)])
+        if now % max(lead // N_KEPT, 1) == 0:
+            ahead = samples[now : now + lead]
+            for (is_beyond, _, _), record, share in zip(sides, records, drawn, strict=True):
+                record.add(now, share, bool(is_beyond(ahead).any()))
         rates.append([rate for _, _, rate in sides])
         past = filled(samples[max(0, now - day) : now])
         for at, hours in enumerate(LINE_HOURS):

@@ -81,7 +81,11 @@ def statements(series: Series, hours: float, sign: int) -> tuple[Samples, list[S
         outlook.step(samples[origin : origin + lead])
     truth = np.array(came, float)
     lines = [learned(np.array(margins[past]), truth) for past in LINE_HOURS]
-    return truth[N_LEARNED:], [np.array(said)[N_LEARNED:] for said in [ours, alone, base, *lines]], np.array(days)[N_LEARNED:]
+    return (
+        truth[N_LEARNED:],
+        [np.array(said)[N_LEARNED:] for said in [ours, alone, base, *lines]],
+        np.array(days)[N_LEARNED:],
+    )
 
 
 def margin(past: Samples, line: float, n_window: int, lead: int) -> float:
