@@ -182,4 +182,9 @@ fn a_season_that_auto_finds_is_said() {
     assert!(season["leads"].as_array().unwrap().iter().any(|at| at["error_ratio"].as_f64().unwrap() < 0.9));
     let noise: String = (0..700_u64).map(|t| format!("{}\n", t.pow(3) * 7919 % 1009)).collect();
     assert!(!run_with_input(&["predict", "-", "--model", "AUTO"], &noise).output().contains("season of"));
+    let unseen = run_with_input(&["predict", "-", "--model", "SEASONAL(24,5000)"], &noise).output();
+    assert_eq!(
+        unseen.lines().last(),
+        Some("a season of 5000 steps is longer than the 700 that are known: nothing is known of it")
+    );
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
-use predict::{Forecast, Intervals, SeasonStanding};
+use predict::{Forecast, Intervals, SeasonStanding, Spec};
 use serde::Serialize;
 use series::Series;
 use text::figure::six_digits;
@@ -39,6 +39,9 @@ struct Fitted {
     speakers: Vec<Speaker>,
     #[serde(skip_serializing_if = "Option::is_none")]
     season: Option<SeasonStanding>,
+    /// Lengths in steps of seasons that it was given and that are longer than all samples.
+    #[serde(skip)]
+    unseen_seasons: Vec<f64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -84,6 +87,10 @@ impl Prediction {
                 n_samples: model.n_samples(),
                 speakers: Speaker::all(model),
                 season: model.season(),
+                unseen_seasons: match &fitted.spec {
+                    Spec::Seasonal { periods } => periods.steps().filter(|period| *period > n_slots as f64).collect(),
+                    _ => Vec::new(),
+                },
             },
             forecast: (1..=forecast.n_leads()).map(lead).collect(),
         }
@@ -101,6 +108,13 @@ impl Prediction {
         }
         if let Some(season) = &self.fitted.season {
             writeln!(out, "\n{}", season_line(season, self.step_seconds.map(Duration::from_secs_f64)))?;
+        }
+        for period in &self.fitted.unseen_seasons {
+            let n = self.n_samples + self.n_gaps;
+            writeln!(
+                out,
+                "\na season of {period} steps is longer than the {n} that are known: nothing is known of it"
+            )?;
         }
         Ok(())
     }
