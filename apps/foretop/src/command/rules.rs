@@ -173,7 +173,7 @@ impl Check {
             let problem = problem.or(silent.map(|text| Problem { text, is_wrong: false }));
             Ok(Told { rule: rule.clone(), probability, warns, problem })
         };
-        let told = of_each(&rules, "rules checked", tell)?;
+        let (told, ended) = of_each(&rules, "rules checked", tell)?;
         match self.format {
             TableOrJson::Json => write_json(out, &told)?,
             TableOrJson::Table => {
@@ -198,6 +198,7 @@ impl Check {
             }
         }
         out.flush()?;
+        ended?;
         all_make_sense(told.iter().map(|told| &told.problem))
     }
 }
@@ -218,7 +219,7 @@ impl Test {
     fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let rules = read(&self.file)?;
         let client = self.node.client()?;
-        let tried = of_each(&rules, "rules tried", |rule| self.try_rule(&client, rule))?;
+        let (tried, ended) = of_each(&rules, "rules tried", |rule| self.try_rule(&client, rule))?;
         match self.format {
             TableOrJson::Json => write_json(out, &tried)?,
             TableOrJson::Table => {
@@ -254,6 +255,7 @@ impl Test {
             }
         }
         out.flush()?;
+        ended?;
         all_make_sense(tried.iter().map(|tried| &tried.problem))
     }
 
@@ -278,19 +280,29 @@ fn read(file: &Path) -> anyhow::Result<Rules> {
     Ok(RulesFile::open(file).or_usage()?.rules().clone())
 }
 
-/// Asks for each rule by itself, and says how far it is where that may take a while.
-fn of_each<T>(rules: &Rules, what: &str, ask: impl Fn(&Rule) -> anyhow::Result<T>) -> anyhow::Result<Vec<T>> {
+/// Asks for each rule by itself, and says how far it is where that may take a while. A node that goes meanwhile ends it; what it has said until then
+/// comes with the error.
+fn of_each<T>(
+    rules: &Rules,
+    what: &str,
+    ask: impl Fn(&Rule) -> anyhow::Result<T>,
+) -> anyhow::Result<(Vec<T>, anyhow::Result<()>)> {
     let total = rules.rules().len();
     let mut progress = (total > N_AT_ONCE).then(Progress::start);
-    let asked = rules.rules().iter().enumerate().map(|(done, rule)| {
+    let mut answers = Vec::with_capacity(total);
+    for (done, rule) in rules.rules().iter().enumerate() {
         if let Some(line) =
             progress.as_mut().and_then(|progress| progress.line(clock::instant(), what, done as u64, total as u64))
         {
             say(&line);
         }
-        ask(rule)
-    });
-    asked.collect()
+        match ask(rule) {
+            Ok(answer) => answers.push(answer),
+            Err(error) if answers.is_empty() => return Err(error),
+            Err(error) => return Ok((answers, Err(error))),
+        }
+    }
+    Ok((answers, Ok(())))
 }
 
 /// What a node answers of a rule, or why it does not: of the others there may be something to say all the same.
