@@ -99,6 +99,9 @@ struct Answer {
     /// How far ahead forecasts have been compared with what came, of a model that knows days and weeks.
     #[serde(skip_serializing_if = "Option::is_none")]
     seen_seconds: Option<f64>,
+    /// How much of the past such a model knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    history_seconds: Option<f64>,
     /// The time over which the value is a mean, if that is more than a sample's.
     #[serde(skip_serializing_if = "Option::is_none")]
     mean_over_seconds: Option<f64>,
@@ -198,6 +201,7 @@ fn answer(forecast: api::Forecast, last: Option<api::LastSample>) -> Option<Answ
         standard_error: Some(*forecast.standard_error.get(idx)?),
         median: None,
         seen_seconds: None,
+        history_seconds: None,
         mean_over_seconds: None,
         lower: *forecast.lower.get(idx)?,
         upper: *forecast.upper.get(idx)?,
@@ -227,6 +231,7 @@ fn far_answer(outlook: api::Outlook, last: Option<api::LastSample>) -> Option<An
         upper: *outlook.upper.get(idx)?,
         last: last.and_then(|sample| sample.value),
         seen_seconds: Some(outlook.seen_seconds),
+        history_seconds: Some(outlook.history_seconds),
         mean_over_seconds: Some(outlook.step_seconds),
         id: outlook.id,
         unit: outlook.unit,

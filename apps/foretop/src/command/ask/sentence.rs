@@ -11,6 +11,9 @@ use super::Answer;
 /// Models named on the line; it has to fit on a terminal.
 const N_SPEAKERS: usize = 2;
 
+/// Before a day and a half is known, a model knows no day.
+const DAY_KNOWN_SECONDS: f64 = 1.5 * 86_400.0;
+
 /// `cpu.availability in 30s: 0.93 (95 %: 0.81 to 1.00), 0.97 now, by AR(16)`.
 pub(super) fn sentence(signal: &str, answer: &Answer) -> String {
     let show = |value| figure::format(value, &answer.unit);
@@ -22,7 +25,8 @@ pub(super) fn sentence(signal: &str, answer: &Answer) -> String {
         None => format!("by {}", by(answer)),
         Some(over) => {
             let unseen = unseen(answer.seen_seconds, answer.lead_seconds);
-            format!("mean over {}{}{}{unseen}", length(over), explained(&answer.seasons), on_scale(answer.scale))
+            let (seasons, scale) = (explained(&answer.seasons), on_scale(answer.scale));
+            format!("mean over {}{seasons}{scale}{unseen}{}", length(over), young(answer.history_seconds))
         }
     };
     printable(&format!(
@@ -98,6 +102,12 @@ pub(super) fn worth(answer: &api::Probability) -> String {
             "At {n} earlier moments of the past {past} it came true {n_true} times: too few to judge answers by."
         ),
     }
+}
+
+/// `; known for 3h: no day yet`, as long as nothing can be said of days.
+fn young(history_seconds: Option<f64>) -> String {
+    let young = history_seconds.filter(|known| *known < DAY_KNOWN_SECONDS);
+    young.map_or_else(String::new, |known| format!("; known for {}: no day yet", length(known)))
 }
 
 fn percent(share: f64) -> String {
@@ -187,7 +197,7 @@ mod tests {
             median: vec![0.4, 0.5],
             lower: vec![0.2, 0.25],
             upper: vec![0.6, 0.75],
-            history_seconds: 86_400.0,
+            history_seconds: 604_800.0,
             seen_seconds: 300.0,
             season_ratio: None,
             seasons: Vec::new(),
@@ -206,6 +216,9 @@ mod tests {
         let scaled =
             far_answer(api::Outlook { scale: api::Scale::Log, seen_seconds: 600.0, ..outlook() }, None).unwrap();
         assert!(super::sentence("x", &scaled).ends_with("mean over 5m; on a log scale"));
+        let young =
+            far_answer(api::Outlook { history_seconds: 10_800.0, seen_seconds: 600.0, ..outlook() }, None).unwrap();
+        assert!(super::sentence("x", &young).ends_with("mean over 5m; known for 3h: no day yet"));
         assert!(sentence(300.0).ends_with("a guess beyond 5m: no longer forecast has been checked yet"));
         assert!(sentence(0.0).ends_with("mean over 5m; the error bar is a guess: no forecast has been checked yet"));
     }
