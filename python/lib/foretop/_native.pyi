@@ -30,6 +30,7 @@ __all__ = [
     "MpiFollower",
     "Outlook",
     "Predictor",
+    "Record",
     "Run",
     "acf",
     "compare",
