@@ -62,7 +62,7 @@ fn an_amount_that_was_never_negative_is_not_forecast_to_be() {
         let (id, unit, step) = (id.to_owned(), Some(unit.to_owned()), "1s".to_owned());
         world.hub.create(api::NewSeries { id: id.clone(), unit, sentence: None, step, model: None }).unwrap();
         let now: Timestamp = world.hub.now().floor_to(SECOND);
-        let value = |i: u32| if i % 3 == 0 { 4.0 } else { least };
+        let value = |i: u32| if i.is_multiple_of(3) { 4.0 } else { least };
         let sample = |i: u32| PushedSample { time: Some(now - SECOND * (99 - i)), value: Some(value(i)) };
         world.hub.push(&id, &(0..100).map(sample).collect::<Vec<_>>()).unwrap();
         let forecast = world.forecast(&id);
