@@ -160,6 +160,12 @@ pub(crate) enum InputError {
     /// A horizon that an outlook cannot have.
     #[error("the horizon is {given} steps; it must be from 1 to {max}")]
     Horizon { given: isize, max: isize },
+    /// A share of futures that is none.
+    #[error("{given} is no share of futures; it must be from 0 to 1")]
+    Share { given: f64 },
+    /// An answer from before the last one.
+    #[error("the answer of step {given} comes after that of step {last}; give them in the order of time")]
+    Order { given: usize, last: usize },
     /// Steps of one length that make none of the next.
     #[error(
         "there is a step of {given} samples; each must be of 1 or more, and of several times as many as the one before"
@@ -211,7 +217,8 @@ impl Refusal for InputError {
     fn fields<'py>(&self, py: Python<'py>) -> PyResult<Vec<(&'static str, Bound<'py, PyAny>)>> {
         match self {
             Self::Leads { given, max } | Self::Horizon { given, max } => fields!(py, given = *given, max = *max),
-            Self::Probability { given } => fields!(py, given = *given),
+            Self::Probability { given } | Self::Share { given } => fields!(py, given = *given),
+            Self::Order { given, last } => fields!(py, given = *given, last = *last),
             Self::StepLength { given } => fields!(py, given = *given),
             Self::Paths { n_paths, horizon, max } => fields!(py, have = *n_paths * *horizon, max = *max),
             Self::Length { have, need } => fields!(py, have = *have, need = *need),

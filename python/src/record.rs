@@ -52,8 +52,14 @@ impl Record {
     /// -------
     /// float
     ///     A probability; `drawn` itself while fewer than five answers are over.
-    fn told(&self, at: usize, drawn: f64) -> f64 {
-        self.0.lock().expect(UNBROKEN).worth(at).told(drawn)
+    ///
+    /// Raises
+    /// ------
+    /// InputError
+    ///     If `drawn` is not from 0 to 1.
+    fn told(&self, py: Python<'_>, at: usize, drawn: f64) -> PyResult<f64> {
+        check_share(py, drawn)?;
+        Ok(self.0.lock().expect(UNBROKEN).worth(at).told(drawn))
     }
 
     /// Takes an answer, in the order of time, and whether it came true.
@@ -66,10 +72,20 @@ impl Record {
     ///     The share of futures in which it came true.
     /// came : bool
     ///     Whether it did within the horizon.
-    fn add(&self, at: usize, drawn: f64, came: bool) {
+    ///
+    /// Raises
+    /// ------
+    /// InputError
+    ///     If `drawn` is not from 0 to 1, or `at` is before that of the last answer.
+    fn add(&self, py: Python<'_>, at: usize, drawn: f64, came: bool) -> PyResult<()> {
+        check_share(py, drawn)?;
         let mut record = self.0.lock().expect(UNBROKEN);
+        if let Some(last) = record.last_at().filter(|last| *last > at) {
+            return Err(raise(py, &InputError::Order { given: at, last }));
+        }
         let told = record.worth(at).told(drawn);
         record.add(at, drawn, told, came);
+        Ok(())
     }
 
     /// The mean squared difference between what was told and what came (Brier 1950): 0 is perfect; NaN without an answer.
@@ -80,5 +96,12 @@ impl Record {
 
     fn __len__(&self) -> usize {
         self.0.lock().expect(UNBROKEN).n()
+    }
+}
+
+fn check_share(py: Python<'_>, drawn: f64) -> PyResult<()> {
+    match (0.0..=1.0).contains(&drawn) {
+        true => Ok(()),
+        false => Err(raise(py, &InputError::Share { given: drawn })),
     }
 }

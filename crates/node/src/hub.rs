@@ -3,6 +3,7 @@
 //! One lock holds the engine. A tick holds it for a fraction of a millisecond; a question takes a copy of what it
 //! needs and computes outside.
 
+mod feed_history;
 mod forecasts;
 pub(crate) mod health;
 mod history;
@@ -28,7 +29,8 @@ pub(crate) use self::forecasts::{Ahead, GAUGE_HORIZONS, Gauge, Metric, Oracle};
 pub(crate) use self::health::Counters;
 pub(crate) use self::history::TimeRange;
 pub(crate) use self::listeners::{Listeners, RemoteCounters};
-pub(crate) use self::outlook::{Asked, Pasts, no_sample_since};
+pub(crate) use self::outlook::Asked;
+pub(crate) use self::past::Pasts;
 pub(crate) use self::run_time::Job;
 pub(crate) use self::series::found;
 pub(crate) use crate::error::QueryError;

@@ -34,6 +34,7 @@ mod grid;
 mod joint;
 mod level;
 mod levels;
+mod means;
 mod paths;
 mod periods;
 mod rung;
@@ -366,16 +367,17 @@ impl Outlook {
             let heard = heard(rung.lead).map_or(f64::NAN, |value| self.transform.to_scale(value));
             let pull = if heard.is_nan() { 0.0 } else { rung.weight_of_heard() * (heard + rung.bias() - own) };
             let level = self.level.mean();
-            let combined = self.adrift(rung.lead, 0.5).unwrap_or(own + pull);
+            let combined = self.drift().map_or(own + pull, |drift| drift(rung.lead, 0.5));
             let said = Said { origin, level, features, candidates, combined, own, heard, shorter: f64::NAN };
             self.rungs[idx].note(said);
             self.rungs[idx].pull = pull;
         }
     }
 
-    /// Where a series that is on its way to where it has never been gets to, with this probability at most.
-    fn adrift(&self, lead: usize, probability: f64) -> Option<f64> {
-        Some(self.level.last() + self.level.drift()?.quantile(lead, probability))
+    /// Where a series that is on its way to where it has never been gets to by a lead, with a probability at most; `None` for any other.
+    fn drift(&self) -> Option<impl Fn(usize, f64) -> f64 + use<>> {
+        let (drift, last) = (self.level.drift()?, self.level.last());
+        Some(move |lead, probability| last + drift.quantile(lead, probability))
     }
 
     fn features(&self, lead: usize) -> [f64; N_FEATURES] {

@@ -66,21 +66,32 @@ impl Record {
         Self { n_leads, said: Vec::new() }
     }
 
-    /// Takes what futures said after step `at`, which is none before those that it has, what was told of it, and what came.
+    /// The step after which the last answer was given.
+    #[must_use]
+    pub fn last_at(&self) -> Option<usize> {
+        self.said.last().map(|said| said.at)
+    }
+
+    /// Takes what futures said after step `at`, what was told of it, and what came.
+    ///
+    /// # Panics
+    /// When `at` is before [`Record::last_at`], or a probability is none.
     pub fn add(&mut self, at: usize, drawn: f64, told: f64, came: bool) {
+        assert!(self.last_at().is_none_or(|last| last <= at), "answers are taken in the order of time");
+        assert!([drawn, told].iter().all(|share| (0.0..=1.0).contains(share)), "{drawn} or {told} is no probability");
         self.said.push(Said { at, drawn, told, came });
     }
 
     /// What answers are worth by those whose time is over at step `at`.
     #[must_use]
     pub fn worth(&self, at: usize) -> Worth {
-        let over = &self.said[..self.said.partition_point(|said| said.at + self.n_leads <= at)];
+        let over = &self.said[..self.said.partition_point(|said| said.at.saturating_add(self.n_leads) <= at)];
         let (Some(first), Some(last)) = (over.first(), over.last()) else { return Worth::FULL };
         if over.len() < N_WORTH_MIN {
             return Worth::FULL;
         }
         // Answers whose times overlap say nearly the same.
-        let n_independent = (last.at - first.at + self.n_leads) as f64 / self.n_leads as f64;
+        let n_independent = 1.0 + (last.at - first.at) as f64 / self.n_leads as f64;
         let weight = (n_independent / over.len() as f64).min(1.0);
         Worth::of(over.iter().map(|said| (log_odds(said.drawn), f64::from(u8::from(said.came)))), weight)
     }

@@ -27,6 +27,15 @@ const N_HISTORY_MAX: u32 = 40_320;
 /// Or so many of steps by which forecasts of others are only corrected.
 const N_HISTORY_BESIDE: u32 = 8192;
 
+/// A series whose last known step is longer ago than this and three steps is said to be silent.
+const SILENCE_MIN: Duration = Duration::from_secs(300);
+
+/// Since when nothing has been known of a series whose last known step began at `known`; `None` where that is just now.
+#[must_use]
+pub fn no_sample_since(known: Timestamp, step: Duration, now: Timestamp) -> Option<Timestamp> {
+    (now.saturating_since(known) > SILENCE_MIN + step.saturating_mul(3)).then(|| known + step)
+}
+
 /// The steps in which a series that is sampled every `own` is looked at, to see as far as `horizon`: its own or the shortest longer ones of
 /// which the horizon has at most 360.
 #[must_use]

@@ -66,9 +66,6 @@ pub struct Ask {
     node: NodeArgs,
 }
 
-/// A signal whose last sample is longer ago than this and three steps is said to be silent.
-const SILENCE_MIN: Duration = Duration::from_secs(300);
-
 /// How far ahead, and how probable, where nothing else is said.
 const HORIZON: Duration = Duration::from_secs(30);
 const WITHIN: Duration = Duration::from_secs(1800);
@@ -182,8 +179,8 @@ fn tell_silent(client: &Client, signals: &[String], out: &mut dyn Write) -> anyh
     for signal in signals {
         let api::Series { step_seconds, last, .. } = client.detail(signal)?.series;
         let Some(last) = last else { continue };
-        let silence = SILENCE_MIN + Duration::try_from_secs_f64(3.0 * step_seconds).unwrap_or_default();
-        if clock::now().saturating_since(last.time) > silence {
+        let step = Duration::try_from_secs_f64(step_seconds).unwrap_or_default();
+        if warn::no_sample_since(last.time, step, clock::now()).is_some() {
             writeln!(out, "`{}` has had no sample since {}.", printable(signal), last.time)?;
         }
     }

@@ -169,8 +169,8 @@ impl Check {
             let asked = client.probability(&rule.when.to_string(), rule.within, rule.lasting, Seasons::Learned);
             let (answer, problem) = answer(&client, rule, asked)?;
             let (probability, warns) = answer.as_ref().map_or((None, false), |answer| says(answer, rule.raise));
-            let silent = answer.and_then(|answer| silence(&answer));
-            let problem = problem.or(silent.map(|text| Problem { text, is_wrong: false }));
+            let stale = answer.and_then(|answer| stale(&answer));
+            let problem = problem.or(stale.map(|text| Problem { text, is_wrong: false }));
             Ok(Told { rule: rule.clone(), probability, warns, problem })
         };
         let (told, ended) = of_each(&rules, "rules checked", tell)?;
@@ -330,7 +330,7 @@ fn says(answer: &api::Probability, raise: f64) -> (Option<f64>, bool) {
 }
 
 /// `no sample since 2026-11-27T10:00:00Z`.
-fn silence(answer: &api::Probability) -> Option<String> {
+fn stale(answer: &api::Probability) -> Option<String> {
     answer.no_sample_since.map(|since| format!("no sample since {since}"))
 }
 

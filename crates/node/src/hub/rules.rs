@@ -7,11 +7,12 @@ use std::time::Duration;
 use predict::Cancel;
 use statistics::median;
 use units::span;
-use warn::{Alarm, Rule, Rules, n_steps};
+use warn::{Alarm, Question, Rule, Rules, n_steps};
 
 use super::outlook::SEED;
+use super::past::{ENDLESS, bad, ends, no_question};
 use super::warnings::named;
-use super::{Hub, QueryError};
+use super::{Hub, QueryError, unknown};
 use crate::api::{self, RuleOrigin};
 use crate::warnings::PageRules;
 
@@ -132,6 +133,24 @@ impl Hub {
             n_foreseen: leads.len(),
             ahead_median_seconds: median(&leads),
         })
+    }
+
+    /// Whether a rule can have an answer, whatever is known of the past of its signals.
+    fn check_rule(&self, rule: &Rule) -> Result<(), QueryError> {
+        let Rule { when, within, lasting, .. } = rule;
+        let (mut step, mut units, mut range) = (Duration::ZERO, Vec::new(), ENDLESS);
+        for id in when.of.signals() {
+            step = step.max(self.step_for(id, *within, "within")?);
+            let engine = self.engine();
+            let about = &engine.get(id).ok_or_else(|| unknown(id))?.about;
+            units.push(about.unit().to_string());
+            if when.of.is_signal() {
+                range = ends(about.range());
+            }
+        }
+        let units: Vec<&str> = units.iter().map(|unit| &**unit).collect();
+        let unit = when.of.unit(&units).map_err(|error| bad("statement", error.to_string()))?;
+        Question::of(when, &unit, range, *within, *lasting, step).map(|_| ()).map_err(no_question)
     }
 
     fn book(&self) -> MutexGuard<'_, Book> {

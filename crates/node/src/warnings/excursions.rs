@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use units::Timestamp;
-use warn::{Alarm, Chance, Comparison, Question, Subject, Usual, base_rate, futures};
+use warn::{Alarm, Chance, Comparison, Question, Subject, Usual, base_rate, futures, no_sample_since};
 
 use super::running::Running;
 use super::{SEED, passage};
 use crate::api;
 use crate::engine::about::Concern;
-use crate::hub::{Hub, Pasts, no_sample_since};
+use crate::hub::{Hub, Pasts};
 use crate::schedule::times;
 
 /// The steps in which signals are looked at, or their own if those are longer, and how far ahead.

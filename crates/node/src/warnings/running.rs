@@ -8,7 +8,6 @@ use warn::{Expression, Foresight, Question, rehearse};
 
 use super::SEED;
 use crate::hub::{Hub, Pasts, QueryError};
-use crate::schedule::times;
 
 /// Earlier moments at which its questions are asked, and futures drawn each time: enough to see what is overstated, and no more than an answer takes.
 const N_MOMENTS: usize = 40;
@@ -43,14 +42,14 @@ impl Running {
         let (foresight, records) = rehearse(past.history(), questions, N_MOMENTS, N_PATHS, SEED);
         let worth = records.iter().map(|record| record.worth(n_steps));
         let next = past.origin() + step;
-        let (age, last) = past.last();
+        let (known, last) = past.last();
         Self {
             foresight,
             of: past.of.clone(),
             step,
             n_leads: past.n_leads(),
             n_taken: n_steps,
-            known: past.origin() - times(step, age),
+            known,
             last,
             next,
             begun: next,

@@ -5,14 +5,14 @@ use std::time::Duration;
 use alert::Alert;
 use predict::Paths;
 use units::{Timestamp, span};
-use warn::{Alarm, Chance, Question, Rule, futures};
+use warn::{Alarm, Chance, Question, Rule, futures, no_sample_since};
 
 use super::kept::Stood;
 use super::lookout::{self, Key, Lookout};
 use super::running::Running;
 use super::{SEED, passage};
 use crate::api;
-use crate::hub::{Hub, no_sample_since};
+use crate::hub::Hub;
 use crate::schedule::times;
 
 /// A rule that looks further ahead than so many times what is known of its series has no answer yet: a node of a minute warns of no afternoon.

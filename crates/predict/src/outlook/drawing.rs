@@ -3,7 +3,7 @@
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::Outlook;
-use super::forecast::between;
+use super::forecast::{Place, between};
 use super::paths::{Errors, Paths};
 use super::rung::Persistence;
 
@@ -34,6 +34,8 @@ impl<'a> Drawing<'a> {
     pub(super) fn go_on(&mut self, shocks: &[f64]) -> bool {
         self.lead += 1;
         let Persistence { kept, passing } = self.persistence();
+        // Nothing is there that could last.
+        let kept = if self.lead > 1 { kept } else { 0.0 };
         let fresh = (1.0 - kept * kept).sqrt();
         self.lasting.iter_mut().zip(shocks).for_each(|(error, shock)| *error = kept * *error + fresh * shock);
         passing > 0.0
@@ -46,24 +48,20 @@ impl<'a> Drawing<'a> {
 
     /// Draws the values of this lead.
     pub(super) fn push(&mut self) {
-        let place = self.outlook.place(self.lead);
-        let said = self.outlook.combined(self.lead, place);
+        let Self { outlook, lead, .. } = *self;
+        let said = outlook.combined(lead, outlook.place(lead));
         let Persistence { passing: share, .. } = self.persistence();
         let (of_lasting, of_passing) = ((1.0 - share).sqrt(), share.sqrt());
-        let (near, far) = (&self.errors[place.below], &self.errors[place.above]);
-        let Outlook { transform, .. } = self.outlook;
-        let parts = self.lasting.iter().zip(&self.passing);
-        if self.outlook.level.drift().is_some() {
-            let normal = Normal::standard();
-            let adrift = |lasting: f64| self.outlook.adrift(self.lead, normal.cdf(lasting)).unwrap_or(said);
-            let values = parts.map(|(lasting, passing)| adrift(*lasting) + self.errors[0].at(*passing));
-            return self.paths.push(values.map(|value| self.outlook.nearest(transform.to_value(value))));
-        }
-        let normals = parts.map(|(one, other)| of_lasting * one + of_passing * other);
-        self.paths.push(normals.map(|normal| {
-            let error = between(near.at(normal), far.at(normal), place.share);
-            self.outlook.nearest(transform.to_value(said + error))
-        }));
+        let Place { below, above, share } = outlook.place_of_errors(lead);
+        let (near, far) = (&self.errors[below], &self.errors[above]);
+        let standard = Normal::standard();
+        let values = self.lasting.iter().zip(&self.passing).map(|(lasting, passing)| {
+            let central = outlook.drift().map_or(said, |drift| drift(lead, standard.cdf(*lasting)));
+            let normal = of_lasting * lasting + of_passing * passing;
+            let error = between(near.at(normal), far.at(normal), share);
+            outlook.nearest(outlook.transform.to_value(central + error))
+        });
+        self.paths.push(values);
     }
 
     pub(super) fn into_paths(self) -> Paths {
@@ -71,10 +69,6 @@ impl<'a> Drawing<'a> {
     }
 
     fn persistence(&self) -> Persistence {
-        if self.outlook.level.drift().is_some() {
-            // For how long it goes on is drawn once; the rest passes.
-            return Persistence { kept: if self.lead > 1 { 1.0 } else { 0.0 }, passing: 1.0 };
-        }
         self.outlook.persistence(self.outlook.place(self.lead))
     }
 }

@@ -100,6 +100,10 @@ impl Outlook {
     /// How errors at a lead go together with those one step before: as on the way between the watched leads around it, or for a
     /// watched lead on the way to it.
     pub(super) fn persistence(&self, Place { below, above, share }: Place) -> Persistence {
+        if self.drift().is_some() {
+            // For how long it goes on is drawn once; the rest passes.
+            return Persistence { kept: 1.0, passing: 1.0 };
+        }
         let end = if share > 0.0 { above } else { below };
         match end.checked_sub(1) {
             Some(start) => self.rungs[end].persistence(self.rungs[start].lead),
@@ -123,14 +127,12 @@ impl Outlook {
         probabilities: [f64; N],
         errors: &[(Shares, f64)],
     ) -> [f64; N] {
-        let place @ Place { below, above, share } = self.place(lead);
-        let central = self.combined(lead, place);
+        let said = self.combined(lead, self.place(lead));
+        let Place { below, above, share } = self.place_of_errors(lead);
         probabilities.map(|probability| {
+            let central = self.drift().map_or(said, |drift| drift(lead, probability));
             let error = |idx: usize| errors[idx].1 * errors[idx].0.quantile(probability);
-            let value = match self.adrift(lead, probability) {
-                Some(there) => there + error(0),
-                None => central + between(error(below), error(above), share),
-            };
+            let value = central + between(error(below), error(above), share);
             self.ends.nearest(self.transform.to_value(value))
         })
     }
@@ -148,6 +150,11 @@ impl Outlook {
             (shares, expected)
         };
         self.rungs.iter().enumerate().map(of_rung).collect()
+    }
+
+    /// Where the errors of a lead are counted. How far a drift gets is drawn by itself: then they are those of the next step.
+    pub(super) fn place_of_errors(&self, lead: usize) -> Place {
+        self.place(if self.drift().is_some() { 1 } else { lead })
     }
 
     pub(super) fn place(&self, lead: usize) -> Place {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::intervals::Tails;
 use crate::optimize::positive_definite::{cholesky, solve};
 
+use super::means::Means;
 use super::{N_FEATURES, N_LEVELS};
 
 /// Forecasts of one lead under way at once, at most: neighbouring ones of a long lead say nearly the same.
@@ -97,14 +98,6 @@ pub(super) struct Rung {
     last: (u64, f64),
     /// Products of errors with the ones before, and squares.
     in_row: Means<2>,
-}
-
-/// Means over the last values, as many as are remembered.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(bound(serialize = "[f64; N]: Serialize", deserialize = "[f64; N]: Deserialize<'de>"))]
-pub(super) struct Means<const N: usize> {
-    pub(super) means: [f64; N],
-    n: f64,
 }
 
 /// How errors at one lead go together with those one step before, for the same origin.
@@ -441,21 +434,6 @@ impl Rung {
         cholesky(&mut matrix, N_FEATURES)?;
         solve(&matrix, N_FEATURES, &mut side);
         side.iter().all(|coefficient| coefficient.is_finite()).then_some(side)
-    }
-}
-
-impl<const N: usize> Means<N> {
-    pub(super) const NONE: Self = Self { means: [0.0; N], n: 0.0 };
-
-    pub(super) fn is_sound(&self) -> bool {
-        self.n.is_finite() && self.n >= 0.0 && self.means.iter().all(|mean| mean.is_finite())
-    }
-
-    pub(super) fn learn(&mut self, values: [f64; N], memory: f64) {
-        self.n = (self.n + 1.0).min(memory.max(1.0));
-        for (mean, value) in self.means.iter_mut().zip(values) {
-            *mean += (value - *mean) / self.n;
-        }
     }
 }
 

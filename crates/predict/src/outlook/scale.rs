@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::rung::Means;
+use super::means::Means;
 
 /// Steps of a stretch.
 const N_STRETCH: usize = 6;

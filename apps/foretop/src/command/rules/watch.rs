@@ -125,7 +125,7 @@ impl Watch {
         if change == Some(true) {
             *since = at;
         }
-        let says = [Some(rule.says(answer.probability)), super::silence(&answer)];
+        let says = [Some(rule.says(answer.probability)), super::stale(&answer)];
         let alert = Alert {
             rule: rule.name.clone(),
             host: host.to_owned(),
