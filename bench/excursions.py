@@ -51,16 +51,18 @@ class Walk(NamedTuple):
     came: npt.NDArray[np.bool_]
     # Whether the series was beyond when it was said: then there is nothing to tell.
     there: npt.NDArray[np.bool_]
+    # What is told, and what futures alone say.
     chances: Samples
+    alone: Samples
     rates: Samples
     # For each of LINE_HOURS, how far beyond the range its line gets.
     margins: list[Samples]
 
-    def by_chance(self, threshold: float) -> Count:
+    def by_chance(self, threshold: float, *, alone: bool = False) -> Count:
         """Count what is told from this probability on."""
         told = np.zeros_like(self.there)
         stood = np.zeros(2, bool)
-        for at, chance in enumerate(self.chances):
+        for at, chance in enumerate(self.alone if alone else self.chances):
             least = np.where(stood, threshold * CLEAR / RAISE, threshold)
             stood = (chance >= least) & (chance >= RATIO_MIN * self.rates[at]) & ~self.there[at]
             told[at] = stood
@@ -74,15 +76,20 @@ class Walk(NamedTuple):
 def main() -> None:
     """Measure, print, save."""
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
-    names = ["excursions", *(f"line of {hours} h" for hours in LINE_HOURS)]
+    names = ["excursions", "futures alone", *(f"line of {hours} h" for hours in LINE_HOURS)]
     rows, walks = [], []
     for series in all_series():
         walks.append(walk := walk_of(series))
-        counts = [walk.by_chance(RAISE), *(walk.by_line(at) for at in range(len(LINE_HOURS)))]
+        counts = [
+            walk.by_chance(RAISE),
+            walk.by_chance(RAISE, alone=True),
+            *(walk.by_line(at) for at in range(len(LINE_HOURS))),
+        ]
         rows.append([series.name, str(counts[0].events), *(shown(count) for count in counts)])
         print(rows[-1], flush=True)
     lines = [total(walk.by_line(at) for walk in walks) for at in range(len(LINE_HOURS))]
-    totals = [total(walk.by_chance(RAISE) for walk in walks), *lines]
+    ours = [total(walk.by_chance(RAISE, alone=alone) for walk in walks) for alone in (False, True)]
+    totals = [*ours, *lines]
     rows.append(["all", str(totals[0].events), *(shown(count) for count in totals)])
     print_table("Warned, of it rightly, events foreseen", ["series", "events", *names], rows)
     equal = [equal_recall(walks, line) for line in lines]
@@ -90,7 +97,7 @@ def main() -> None:
     print_table(
         "False alarms where as many events are foreseen",
         head,
-        [[name, *row] for name, row in zip(names[1:], equal, strict=True)],
+        [[name, *row] for name, row in zip(names[2:], equal, strict=True)],
     )
     print_machine(machine())
     save("excursions", {"names": names, "rows": rows, "totals": totals, "equal_recall": equal})
@@ -128,7 +135,7 @@ def walk_of(series: Series) -> Walk:
     lead, first = day // 4, min(7 * day, len(samples) // 3)
     outlook = foretop.Outlook([day, 7 * day], lead, bounds=bounds)
     outlook.step(samples[:first])
-    there, came, chances, rates = [], [], [], []
+    there, came, chances, alone, rates = [], [], [], [], []
     margins: list[list[list[float]]] = [[] for _ in LINE_HOURS]
     records = [foretop.Record(lead), foretop.Record(lead)]
     for now in range(first, len(samples) - lead):
@@ -137,6 +144,7 @@ def walk_of(series: Series) -> Walk:
         there.append([bool(is_beyond(samples[now - 1])) for is_beyond, _, _ in sides])
         paths = outlook.paths(N_PATHS, lead)
         drawn = [float(np.mean(is_beyond(paths).any(axis=1))) for is_beyond, _, _ in sides]
+        alone.append(drawn)
         chances.append([record.told(now, share) for record, share in zip(records, drawn, strict=True)])
         if now % max(lead // N_KEPT, 1) == 0:
             ahead = samples[now : now + lead]
@@ -151,7 +159,8 @@ def walk_of(series: Series) -> Walk:
         came.append([bool(is_beyond(samples[now])) for is_beyond, _, _ in sides])
         outlook.step(samples[now : now + 1])
     of_lines = [np.array(one) for one in margins]
-    return Walk(lead, np.array(came), np.array(there), np.array(chances), np.array(rates), of_lines)
+    said = [np.array(one) for one in (came, there, chances, alone, rates)]
+    return Walk(lead, *said, of_lines)
 
 
 def sides_of(week: Samples, lead: int) -> list[Side]:
