@@ -159,8 +159,7 @@ def walk_of(series: Series) -> Walk:
         came.append([bool(is_beyond(samples[now])) for is_beyond, _, _ in sides])
         outlook.step(samples[now : now + 1])
     of_lines = [np.array(one) for one in margins]
-    said = [np.array(one) for one in (came, there, chances, alone, rates)]
-    return Walk(lead, *said, of_lines)
+    return Walk(lead, np.array(came), np.array(there), np.array(chances), np.array(alone), np.array(rates), of_lines)
 
 
 def sides_of(week: Samples, lead: int) -> list[Side]:
