@@ -8,6 +8,9 @@ use units::span;
 
 use crate::statement::Statement;
 
+/// A rule that looks further ahead than so many times what is known of its signals warns of nothing yet: a minute tells nothing of an afternoon.
+const AHEAD_MAX: u32 = 8;
+
 /// The longest name.
 const NAME_BYTES_MAX: usize = 100;
 
@@ -164,6 +167,16 @@ impl Rule {
             }
         }
         Ok(())
+    }
+
+    /// Why it cannot warn as long as no more than this is known of its signals; `None` where that is enough.
+    #[must_use]
+    pub fn too_young(&self, known: Duration) -> Option<String> {
+        let Self { when, within, .. } = self;
+        (*within > known.saturating_mul(AHEAD_MAX)).then(|| {
+            let [known, within] = [known, *within].map(span::format);
+            format!("`{}` is known for {known}: too young to look {within} ahead", when.of)
+        })
     }
 
     /// `memory.available < 500MB within 30m: 85 %`, for people.

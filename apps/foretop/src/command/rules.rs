@@ -168,9 +168,9 @@ impl Check {
         let tell = |rule: &Rule| {
             let asked = client.probability(&rule.when.to_string(), rule.within, rule.lasting, Seasons::Learned);
             let (answer, problem) = answer(&client, rule, asked)?;
-            let (probability, warns) = answer.as_ref().map_or((None, false), |answer| says(answer, rule.raise));
-            let stale = answer.and_then(|answer| stale(&answer));
-            let problem = problem.or(stale.map(|text| Problem { text, is_wrong: false }));
+            let problem = problem.or(answer.as_ref().and_then(|answer| no_reason(rule, answer)));
+            let probability = answer.map(|answer| answer.probability);
+            let warns = problem.is_none() && probability.is_some_and(|probability| probability >= rule.raise);
             Ok(Told { rule: rule.clone(), probability, warns, problem })
         };
         let (told, ended) = of_each(&rules, "rules checked", tell)?;
@@ -324,9 +324,11 @@ fn answer<T>(
     }
 }
 
-/// The probability, and whether it is one to warn by: what was known long ago is no reason to.
-fn says(answer: &api::Probability, raise: f64) -> (Option<f64>, bool) {
-    (Some(answer.probability), answer.probability >= raise && answer.no_sample_since.is_none())
+/// Why an answer is no reason to warn: it is from long ago, or from next to nothing.
+fn no_reason(rule: &Rule, answer: &api::Probability) -> Option<Problem> {
+    let known = Duration::try_from_secs_f64(answer.history_seconds).unwrap_or_default();
+    let text = stale(answer).or_else(|| rule.too_young(known))?;
+    Some(Problem { text, is_wrong: false })
 }
 
 /// `no sample since 2026-11-27T10:00:00Z`.

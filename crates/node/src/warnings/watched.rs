@@ -15,9 +15,6 @@ use crate::api;
 use crate::hub::Hub;
 use crate::schedule::times;
 
-/// A rule that looks further ahead than so many times what is known of its series has no answer yet: a node of a minute warns of no afternoon.
-const AHEAD_MAX: usize = 8;
-
 /// A rule that is watched.
 #[derive(Debug)]
 pub(super) struct Watched {
@@ -120,13 +117,8 @@ impl Watched {
         }
         let question = Question::of(when, &running.unit, running.range, *within, *lasting, running.step);
         let question = question.map_err(|error| error.to_string())?;
-        if question.n_leads > AHEAD_MAX * running.n_taken {
-            let known = span::format(times(running.step, running.n_taken as u64));
-            return Err(format!(
-                "`{}` is known for {known}: too young to look {} ahead",
-                when.of,
-                span::format(*within)
-            ));
+        if let Some(problem) = self.rule.too_young(times(running.step, running.n_taken as u64)) {
+            return Err(problem);
         }
         let futures = drawn.futures(self.key(), running, question.n_leads);
         let futures = futures.ok_or_else(|| format!("`{}` is too young for a forecast", when.of))?;

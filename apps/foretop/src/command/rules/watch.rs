@@ -119,8 +119,7 @@ impl Watch {
         };
         *is_mute = false;
         let at = clock::now();
-        // What was known long ago is no reason to warn now.
-        let counts = alarm.stands() || answer.no_sample_since.is_none();
+        let counts = alarm.stands() || super::no_reason(rule, &answer).is_none();
         let change = if counts { alarm.hear(answer.probability) } else { None };
         if change == Some(true) {
             *since = at;
