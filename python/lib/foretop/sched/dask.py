@@ -286,26 +286,17 @@ class PlaceByForecast(SchedulerPlugin):
         at, outlook = self._known.get(address, (0.0, None))
         return outlook if now - at <= self._max_age else None
 
-    def _mean_cost(self, worker: WorkerState) -> float:
-        """Return the processor time in seconds that a task of those that a worker has is expected to take."""
-        return sum(self._cost(task) for task in worker.processing) / len(worker.processing)
-
-    def _late(self, worker: WorkerState, now: float) -> float:
-        """Return how many times as long as forecast a worker's tasks take, by how long it is at what it began; at least 1."""
-        if not worker.processing or self._outlook(worker) is None:
-            return 1.0
-        elapsed = now - self._began.get(worker.address, now)
-        return max(elapsed / self._seconds(worker, self._mean_cost(worker)), 1.0)
-
     def _ends(self, worker: WorkerState, now: float) -> float:
         """Return the seconds until a worker is forecast to be done with what it has."""
         if not worker.processing or self._outlook(worker) is None:
             return 0.0
-        cost = self._mean_cost(worker)
+        costs = [self._cost(task) for task in worker.processing]
+        each = self._seconds(worker, sum(costs) / len(costs))
         elapsed = now - self._began.get(worker.address, now)
-        n_waiting = max(len(worker.processing) - worker.nthreads, 0)
-        waiting = self._seconds(worker, cost * n_waiting / worker.nthreads)
-        return max(self._seconds(worker, cost) - elapsed, 0.0) + waiting * self._late(worker, now)
+        n_waiting = max(len(costs) - worker.nthreads, 0)
+        # Where a task takes longer than forecast, those that wait are taken to do so as well.
+        waiting = self._seconds(worker, sum(costs) / len(costs) * n_waiting / worker.nthreads)
+        return max(each - elapsed, 0.0) + waiting * max(elapsed / each, 1.0)
 
     def _correct(self) -> None:
         """Move tasks that wait to where they are forecast to end earlier."""
@@ -320,16 +311,13 @@ class PlaceByForecast(SchedulerPlugin):
         waiting = {worker: self._waiting(worker, stealing) for worker in workers}
         self._look(workers, now)
         ends = {worker: self._ends(worker, now) for worker in workers}
-        # Where a task takes longer than forecast, those that wait and those that come are taken to do so as well.
-        late = {worker: self._late(worker, now) for worker in workers}
         for _ in range(_N_MOVES_MAX):
             victims = [worker for worker in workers if waiting[worker]]
             victim = max(victims, key=ends.__getitem__, default=None)
             if victim is None or not thieves - {victim}:
                 return
             task = waiting[victim][-1]
-            cost = self._cost(task)
-            takes = {worker: late[worker] * self._seconds(worker, cost) / worker.nthreads for worker in workers}
+            takes = {worker: self._seconds(worker, self._cost(task)) / worker.nthreads for worker in workers}
             thief = min(thieves - {victim}, key=lambda worker: ends[worker] + takes[worker])
             if ends[thief] + (1 + _WORTH_PART) * takes[thief] + _WORTH_SECONDS > ends[victim]:
                 return
