@@ -67,7 +67,7 @@ mpi-tree-study: build mpi ## Makes the study of trees of collectives, on emulate
 wan-study: build mpi ## Makes the study of collectives over sites, on this machine without root (20 minutes; ARGS=--quick, ARGS='--iterations 1000').
 	@"$${FORETOP_BIN:-$${CARGO_TARGET_DIR:-target}/release/foretop}" mpi study wan --out "$${CARGO_TARGET_DIR:-target}/wan-study" $(ARGS)
 
-kernel-study: build mpi kernel ## Makes the study of the kernel, as root (20 minutes; ARGS=--quick, ARGS='--only devices'); without root, what needs none.
+kernel-study: build mpi kernel ## Makes the study of the kernel, as root (25 minutes; ARGS=--quick, ARGS='--only devices'); without root, what needs none.
 	@"$${FORETOP_BIN:-$${CARGO_TARGET_DIR:-target}/release/foretop}" kernel study --out "$${CARGO_TARGET_DIR:-target}/kernel-study" $(ARGS)
 
 # For one version: what this was called in 0.1.0.

@@ -4,7 +4,7 @@ use picture::Scale;
 use text::figure::{counted, format, percent, span_ns};
 
 use crate::answer::names;
-use crate::{Answer, Growth, Lines};
+use crate::{Answer, Break, Growth, Lines};
 
 /// A sort that was watched.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,12 +83,7 @@ pub fn sort_times(sorts: &[Sort], conditions: String) -> Answer {
         let times: Vec<(f64, f64)> =
             own.filter_map(|sort| Some((sort.mib_per_rank(), sort.took_ns.ok()? as f64))).collect();
         Some(match Growth::of(&times)?.break_at {
-            Some(found) => std::format!(
-                "with {ranks} the time jumps {:.1} times between {:.0} and {:.0} MiB for each",
-                found.jump,
-                found.last_size,
-                found.first_size
-            ),
+            Some(found) => std::format!("with {ranks} the time jumps {:.1} times {}", found.jump, between(found)),
             None => std::format!("with {ranks} the time does not jump"),
         })
     };
@@ -117,6 +112,10 @@ pub fn sort_times(sorts: &[Sort], conditions: String) -> Answer {
     }
 }
 
+fn between(found: Break) -> String {
+    std::format!("between {:.0} and {:.0} MiB for each", found.last_size, found.first_size)
+}
+
 /// What memory does against size, by an exponential and by whether that breaks (figures 7.17 and 7.18, table 7-8).
 #[must_use]
 pub fn swapping(sorts: &[Sort], conditions: String) -> Answer {
@@ -140,21 +139,23 @@ pub fn swapping(sorts: &[Sort], conditions: String) -> Answer {
             "with {ranks} an exponential explains {} of the variance of all events (published: more than 99 % with three nodes)",
             percent(growth.all.r_squared)
         );
-        Some(match growth.break_at {
-            Some(found) => {
-                let swaps =
-                    |size: f64| own.iter().find(|sort| sort.mib_per_rank() >= size).map_or(0, |sort| sort.n_swaps());
-                std::format!(
-                    "{fit}, and breaks between {:.0} and {:.0} MiB for each rank, where the trend before has {:.1} times less; events of swapping go from {} to {} there",
-                    found.last_size,
-                    found.first_size,
-                    found.jump,
-                    swaps(found.last_size),
-                    swaps(found.first_size)
-                )
-            }
-            None => std::format!("{fit}, and does not break"),
-        })
+        let all = growth.break_at.map_or_else(
+            || "does not break".to_owned(),
+            |found| std::format!("breaks {}, where the trend before has {:.1} times less", between(found), found.jump),
+        );
+        // Pages that ranks share are reactivated with any memory.
+        let n_swapped = |sort: &Sort| (sort.n_page_ins + sort.n_page_outs) as f64;
+        let swaps: Vec<(f64, f64)> = own.iter().map(|sort| (sort.mib_per_rank(), n_swapped(sort))).collect();
+        let of_swaps = Growth::of(&swaps)?.break_at.map(|found| {
+            let n = |size: f64| swaps.iter().find(|(own, _)| *own >= size).map_or(0.0, |(_, n)| *n);
+            std::format!(
+                "; page-ins and page-outs break {}, from {} to {}",
+                between(found),
+                n(found.last_size),
+                n(found.first_size)
+            )
+        });
+        Some(std::format!("{fit}, and {all}{}", of_swaps.unwrap_or_default()))
     };
     let picture = Lines {
         title: "Events of virtual memory by size and ranks",

@@ -13,7 +13,7 @@ use workload::ShortGroup;
 use super::Bench;
 use super::eye::Eye;
 use super::job::{Job, Jobs};
-use super::sort::{MEMORY, Swap};
+use super::sort::Swap;
 use crate::command::failed;
 use crate::command::files::input;
 
@@ -22,6 +22,7 @@ const N_RANKS: u64 = 2;
 const SIZE: ByteCount = ByteCount::new(64 << 20);
 const QUICK_SIZE: ByteCount = ByteCount::new(4 << 20);
 const SWAP: ByteCount = ByteCount::new(128 << 20);
+const MEMORY: ByteCount = ByteCount::new(96 << 20);
 const INTERVAL: Duration = Duration::from_millis(100);
 /// Stays beside the page.
 const MERGED: &str = "phases.sort-merge";
@@ -32,7 +33,7 @@ pub fn answer(bench: &Bench) -> Result<Vec<Answer>, Failure> {
     let library = jobs.library(bench.scratch)?;
     let size = if bench.is_quick { QUICK_SIZE } else { SIZE };
     let _swap = Swap::on(bench.scratch.join("swap"), SWAP.bytes())?;
-    let group = ShortGroup::of_memory(MEMORY.bytes() * N_RANKS).map_err(Failure::of)?;
+    let group = ShortGroup::of_memory(MEMORY.bytes()).map_err(Failure::of)?;
     let find = |name| kernel::find(name).map_err(failed);
     eye.turn(&[find("cpu")?, find("vm")?], &[])?;
     let job = Job { library, is_tcp: false, n_ranks: N_RANKS, size };
@@ -46,8 +47,7 @@ pub fn answer(bench: &Bench) -> Result<Vec<Answer>, Failure> {
     output.finish().map_err(Failure::of)?;
     let n_processors = std::thread::available_parallelism().map_or(1, usize::from);
     let conditions = format!(
-        "{library}, {N_RANKS} ranks, {size}, {} of memory for all; pulled every {} ms; processors are those of the whole host, faults those of the sort. The file {MERGED} has all of it",
-        ByteCount::new(MEMORY.bytes() * N_RANKS),
+        "{library}, {N_RANKS} ranks, {size}, {MEMORY} of memory for all; pulled every {} ms; processors are those of the whole host, faults those of the sort. The file {MERGED} has all of it",
         INTERVAL.as_millis()
     );
     let read = || {

@@ -16,15 +16,15 @@ use super::job::{Job, Jobs, Sorted};
 use super::tool::tool;
 use crate::command::failed;
 
-const RANKS: &[u64] = &[1, 2, 3];
+const RANKS: &[u64] = &[1, 2, 3, 4, 6, 8, 11];
 const QUICK_RANKS: &[u64] = &[1];
 /// Of each rank. What a rank of either library has beside its numbers is some 25 MiB.
-pub const MEMORY: ByteCount = ByteCount::new(48 << 20);
+const MEMORY: ByteCount = ByteCount::new(96 << 20);
 /// Of numbers of each rank.
-const MIB: [u64; 19] = [4, 8, 12, 16, 20, 24, 28, 32, 34, 36, 38, 40, 41, 42, 43, 44, 45, 46, 48];
+const MIB: [u64; 8] = [8, 16, 24, 32, 40, 48, 56, 64];
 const QUICK_MIB: [u64; 2] = [1, 3];
-/// Of each rank, in the largest sort and beyond.
-const SWAP: ByteCount = ByteCount::new(64 << 20);
+/// Of each rank, which has its numbers, what it sends and what it receives at once.
+const SWAP: ByteCount = ByteCount::new(192 << 20);
 
 pub fn answer(bench: &Bench) -> Result<Vec<Answer>, Failure> {
     let vm = kernel::find("vm").map_err(failed)?;
