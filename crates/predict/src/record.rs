@@ -1,5 +1,7 @@
 //! What became of earlier answers to the same question, and what the next one is worth by that.
 
+use crate::optimize::positive_definite::{cholesky, solve};
+
 /// Probabilities of one question that futures gave, and whether they came true.
 ///
 /// Futures are drawn from errors of all times of day and kinds of day alike, so that some questions are overstated again and again. What is told
@@ -34,7 +36,8 @@ pub struct Bin {
     pub came: f64,
 }
 
-/// What a probability by futures is worth: a logistic regression of what came on its log odds (Platt 1999).
+/// What a probability by futures is worth: a logistic regression of what came on its log odds (Platt 1999), and on how much more came true
+/// lately than was said, beside in all.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Worth {
     intercept: f64,
@@ -47,9 +50,13 @@ const N_MIN: usize = 20;
 /// With fewer, none is corrected.
 const N_WORTH_MIN: usize = 5;
 
-/// Standard deviations of what is expected of intercept and slope, which are 0 and 1, before there is a record.
-const INTERCEPT: f64 = 1.0;
-const SLOPE: f64 = 0.25;
+/// What is expected of intercept, slope and the coefficient of what came lately before there is a record, and its standard deviations.
+const EXPECTED: [f64; N_COEFFICIENTS] = [0.0, 1.0, 0.0];
+const DEVIATIONS: [f64; N_COEFFICIENTS] = [1.0, 0.25, 3.0];
+const N_COEFFICIENTS: usize = 3;
+
+/// What is left of what came lately after the time that an answer is about.
+const KEPT: f64 = 0.7;
 
 /// A share of a few hundred futures is no nearer to 0 or 1.
 const LEAST: f64 = 0.002;
@@ -82,10 +89,11 @@ impl Record {
         self.said.push(Said { at, drawn, told, came });
     }
 
-    /// What answers are worth by those whose time is over at step `at`.
+    /// What an answer at step `at` is worth by those whose time is over then. Long after the last of them, what came lately counts no more.
     #[must_use]
     pub fn worth(&self, at: usize) -> Worth {
-        let over = &self.said[..self.said.partition_point(|said| said.at.saturating_add(self.n_leads) <= at)];
+        let n_over = |at: usize| self.said.partition_point(|said| said.at.saturating_add(self.n_leads) <= at);
+        let over = &self.said[..n_over(at)];
         let (Some(first), Some(last)) = (over.first(), over.last()) else { return Worth::FULL };
         if over.len() < N_WORTH_MIN {
             return Worth::FULL;
@@ -93,7 +101,16 @@ impl Record {
         // Answers whose times overlap say nearly the same.
         let n_independent = 1.0 + (last.at - first.at) as f64 / self.n_leads as f64;
         let weight = (n_independent / over.len() as f64).min(1.0);
-        Worth::of(over.iter().map(|said| (log_odds(said.drawn), f64::from(u8::from(said.came)))), weight)
+        let mut lately = Lately::new(self.n_leads);
+        let mut lately_at = |at: usize| {
+            over[lately.n_learned..n_over(at)].iter().for_each(|said| lately.learn(said));
+            lately.at(at)
+        };
+        let row = |said: &Said| ([1.0, log_odds(said.drawn), lately_at(said.at)], f64::from(u8::from(said.came)));
+        let rows: Vec<_> = over.iter().map(row).collect();
+        let [intercept, slope, of_lately] = most_likely(&rows, weight);
+        // What is said to be more probable is never told to be less.
+        Worth { intercept: intercept + of_lately * lately_at(at), slope: slope.max(0.0) }
     }
 
     /// How many statements there were.
@@ -155,52 +172,93 @@ impl Worth {
         let correction = logistic(self.intercept + self.slope * odds) - logistic(odds);
         (drawn + correction).clamp(0.0, 1.0)
     }
+}
 
-    /// The one that makes log odds and what came, each of which counts for `weight`, most likely, held to [`Worth::FULL`].
-    fn of(said: impl Iterator<Item = (f64, f64)> + Clone, weight: f64) -> Self {
-        let [of_intercept, of_slope] = [INTERCEPT, SLOPE].map(|deviation| deviation.powi(-2));
-        let likelihood = |Self { intercept, slope }: Self| {
-            let held = of_intercept * intercept.powi(2) + of_slope * (slope - 1.0).powi(2);
-            let of_one = |(odds, came): (f64, f64)| {
-                let odds = intercept + slope * odds;
-                // The logarithm of the probability of what came.
-                -(if came > 0.5 { -odds } else { odds }).exp().ln_1p()
-            };
-            weight * said.clone().map(of_one).sum::<f64>() - 0.5 * held
-        };
-        let mut worth = Self::FULL;
-        let mut best = likelihood(worth);
-        for _ in 0..N_NEWTON {
-            let Self { intercept, slope } = worth;
-            let (mut gradient, mut curvature) =
-                ([-of_intercept * intercept, -of_slope * (slope - 1.0)], [of_intercept, 0.0, of_slope]);
-            for (odds, came) in said.clone() {
-                let expected = logistic(intercept + slope * odds);
-                let (miss, bend) = (weight * (came - expected), weight * expected * (1.0 - expected));
-                gradient[0] += miss;
-                gradient[1] += miss * odds;
-                curvature[0] += bend;
-                curvature[1] += bend * odds;
-                curvature[2] += bend * odds * odds;
-            }
-            // What is held to keeps this well away from 0.
-            let determinant = curvature[0] * curvature[2] - curvature[1] * curvature[1];
-            let step = [
-                (curvature[2] * gradient[0] - curvature[1] * gradient[1]) / determinant,
-                (curvature[0] * gradient[1] - curvature[1] * gradient[0]) / determinant,
-            ];
-            // Where nearly all was certain and wrong, a whole step goes too far.
-            let shorter = (0..N_HALVINGS).map(|n_halved| 0.5_f64.powi(n_halved)).find_map(|share| {
-                let next = Self { intercept: intercept + share * step[0], slope: slope + share * step[1] };
-                let of_next = likelihood(next);
-                (of_next > best + GAIN_MIN).then_some((next, of_next))
-            });
-            let Some(found) = shorter else { break };
-            (worth, best) = found;
-        }
-        // What is said to be more probable is never told to be less.
-        Self { slope: worth.slope.max(0.0), ..worth }
+/// How much more came true than was said lately beside in all, of answers whose time is over.
+struct Lately {
+    n_leads: f64,
+    lately: f64,
+    in_all: f64,
+    /// How many independent answers they are means of.
+    n: f64,
+    n_learned: usize,
+    last_at: usize,
+}
+
+impl Lately {
+    fn new(n_leads: usize) -> Self {
+        Self { n_leads: n_leads as f64, lately: 0.0, in_all: 0.0, n: 0.0, n_learned: 0, last_at: 0 }
     }
+
+    fn learn(&mut self, said: &Said) {
+        let since = if self.n_learned == 0 { 1.0 } else { (said.at - self.last_at) as f64 / self.n_leads };
+        // An answer that overlaps with the one before counts for so much of one.
+        let share = since.min(1.0);
+        self.n += share;
+        let more = f64::from(u8::from(said.came)) - said.drawn;
+        let of_all = if self.n > 0.0 { share / self.n } else { 0.0 };
+        self.lately = self.in_all + self.at(said.at);
+        self.lately += (more - self.lately) * of_all.max(1.0 - KEPT.powf(share));
+        self.in_all += (more - self.in_all) * of_all;
+        self.n_learned += 1;
+        self.last_at = said.at;
+    }
+
+    /// Less and less once the time of the last answer is over.
+    fn at(&self, at: usize) -> f64 {
+        let n_times = at.saturating_sub(self.last_at) as f64 / self.n_leads;
+        (self.lately - self.in_all) * KEPT.powf((n_times - 1.0).max(0.0))
+    }
+}
+
+/// The coefficients that make what came (0 or 1) most likely by regressors, each row of which counts for `weight`, held to what is expected.
+fn most_likely(rows: &[([f64; N_COEFFICIENTS], f64)], weight: f64) -> [f64; N_COEFFICIENTS] {
+    let odds = |row: &[f64; N_COEFFICIENTS], by: &[f64; N_COEFFICIENTS]| -> f64 {
+        row.iter().zip(by).map(|(a, b)| a * b).sum()
+    };
+    let likelihood = |by: &[f64; N_COEFFICIENTS]| {
+        let held = |idx: usize| ((by[idx] - EXPECTED[idx]) / DEVIATIONS[idx]).powi(2);
+        // The logarithm of the probability of what came.
+        let of_one = |(row, came): &([f64; N_COEFFICIENTS], f64)| {
+            let odds = odds(row, by);
+            -(if *came > 0.5 { -odds } else { odds }).exp().ln_1p()
+        };
+        weight * rows.iter().map(of_one).sum::<f64>() - 0.5 * (0..N_COEFFICIENTS).map(held).sum::<f64>()
+    };
+    let mut found = EXPECTED;
+    let mut best = likelihood(&found);
+    for _ in 0..N_NEWTON {
+        let mut step: [f64; N_COEFFICIENTS] =
+            std::array::from_fn(|idx| (EXPECTED[idx] - found[idx]) / DEVIATIONS[idx].powi(2));
+        let mut curvature = [0.0; N_COEFFICIENTS * N_COEFFICIENTS];
+        for (idx, deviation) in DEVIATIONS.iter().enumerate() {
+            curvature[idx * (N_COEFFICIENTS + 1)] = deviation.powi(-2);
+        }
+        for (row, came) in rows {
+            let expected = logistic(odds(row, &found));
+            let (miss, bend) = (weight * (came - expected), weight * expected * (1.0 - expected));
+            for i in 0..N_COEFFICIENTS {
+                step[i] += miss * row[i];
+                for j in 0..=i {
+                    curvature[i * N_COEFFICIENTS + j] += bend * row[i] * row[j];
+                }
+            }
+        }
+        // What is held to what is expected keeps this well away from singular.
+        if cholesky(&mut curvature, N_COEFFICIENTS).is_none() {
+            break;
+        }
+        solve(&curvature, N_COEFFICIENTS, &mut step);
+        // Where nearly all was certain and wrong, a whole step goes too far.
+        let shorter = (0..N_HALVINGS).map(|n_halved| 0.5_f64.powi(n_halved)).find_map(|share| {
+            let next = std::array::from_fn(|idx| found[idx] + share * step[idx]);
+            let of_next = likelihood(&next);
+            (of_next > best + GAIN_MIN).then_some((next, of_next))
+        });
+        let Some(better) = shorter else { break };
+        (found, best) = better;
+    }
+    found
 }
 
 fn log_odds(probability: f64) -> f64 {
@@ -215,6 +273,7 @@ fn logistic(odds: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::Random;
 
     fn of(said: impl IntoIterator<Item = (f64, bool)>) -> Record {
         let mut record = Record::new(1);
@@ -238,7 +297,8 @@ mod tests {
 
     #[test]
     fn what_is_overstated_again_and_again_is_told_as_it_comes() {
-        let record = of((0..200).map(|at| (0.99, at % 7 == 0)));
+        let mut chance = Random::seeded(1);
+        let record = of((0..200).map(|_| (0.99, chance.uniform() < 1.0 / 7.0)));
         let told = record.worth(300).told(0.99);
         assert!((told - 1.0 / 7.0).abs() < 0.06, "{told}");
         assert!(record.brier() < 0.2, "{}", record.brier());
@@ -249,11 +309,21 @@ mod tests {
     #[test]
     fn what_is_right_stays_and_is_ordered() {
         assert_eq!(Worth::FULL.told(0.0004), 0.0004);
-        let record = of((0..400).map(|at| if at % 2 == 0 { (0.9, at % 20 > 0) } else { (0.1, at % 20 == 1) }));
+        let mut chance = Random::seeded(1);
+        let record = of((0..400).map(|at| [0.1, 0.9][at % 2]).map(|drawn| (drawn, chance.uniform() < drawn)));
         let worth = record.worth(500);
-        assert!((worth.told(0.9) - 0.9).abs() < 0.02 && (worth.told(0.1) - 0.1).abs() < 0.02, "{worth:?}");
+        assert!((worth.told(0.9) - 0.9).abs() < 0.03 && (worth.told(0.1) - 0.1).abs() < 0.03, "{worth:?}");
         let upside_down = of((0..400).map(|at| (if at % 2 == 0 { 0.9 } else { 0.1 }, at % 2 == 1))).worth(500);
         assert!(upside_down.told(0.9) >= upside_down.told(0.1));
+    }
+
+    #[test]
+    fn what_futures_missed_lately_they_miss_for_a_while() {
+        let spells = |at: usize| (at / 25) % 2 == 1;
+        let record = of((0..475).map(|at| (0.5, spells(at))));
+        let [now, later] = [475, 500].map(|at| record.worth(at).told(0.5));
+        assert!(now < 0.15 && (later - 0.5).abs() < 0.2, "{now} {later}");
+        assert!(record.brier() < 0.15 && record.brier_of_base_rate() > 0.24, "{}", record.brier());
     }
 
     #[test]

@@ -31,16 +31,17 @@ pub(super) struct Running {
     pub(super) next: Timestamp,
     /// Where the next step began when it was made.
     pub(super) begun: Timestamp,
-    /// What answers to its questions were worth by then.
+    /// What answers to its questions are worth.
     pub(super) worth: Vec<(Question, Worth)>,
 }
 
 impl Running {
     /// One that goes on after this past, to be asked these questions.
     pub(super) fn after(past: &Pasts, questions: &[Question]) -> Self {
-        let (step, n_steps) = (past.step(), past.n_steps());
+        let step = past.step();
         let (foresight, records) = rehearse(past.history(), questions, N_MOMENTS, N_PATHS, SEED);
-        let worth = records.iter().map(|record| record.worth(n_steps));
+        // For a day, so that what came lately is not to count.
+        let worth = records.iter().map(|record| record.worth(usize::MAX));
         let next = past.origin() + step;
         let (known, last) = past.last();
         Self {
@@ -48,7 +49,7 @@ impl Running {
             of: past.of.clone(),
             step,
             n_leads: past.n_leads(),
-            n_taken: n_steps,
+            n_taken: past.n_steps(),
             known,
             last,
             next,
