@@ -8,7 +8,7 @@ import { csvName, toCsv } from "./csv.ts";
 import { make, setAttribute, setText } from "./dom.ts";
 import { clockText, dateText, lengthText, momentText, quantity } from "./format.ts";
 import { CONFIDENCES, Inquiry } from "./inquiry.ts";
-import { aheadText, farText, forecastLine, historyLine, readingText, rememberedLine } from "./lines.ts";
+import { aheadText, farText, forecastLine, heldText, historyLine, NOTHING_SAID, readingText } from "./lines.ts";
 import type { ForecastLine, HistoryLine, Reading } from "./lines.ts";
 import { accuracyTable, modelPanel, residualsText } from "./panel.ts";
 import { hashOfRules, zoomIn, type View, type Zoom } from "./route.ts";
@@ -248,8 +248,9 @@ export class Detail {
   }
 
   #showNotes(): void {
-    const { outlook, refusal } = this.#inquiry;
-    const notes = [refusal, outlook === null ? "" : farText(outlook), this.#notes.range, this.#notes.other];
+    const { hindcast, outlook, refusal } = this.#inquiry;
+    const [far, held] = [outlook === null ? "" : farText(outlook), hindcast === null ? "" : heldText(hindcast)];
+    const notes = [refusal, far, held, this.#notes.range, this.#notes.other];
     setText(this.#note, notes.filter((note) => note !== "").join("; "));
   }
 
@@ -286,7 +287,7 @@ export class Detail {
     const [line, history] = linesOf(this.signal, this.#inquiry, zoom);
     const [otherLine, otherHistory] =
       this.#other === null ? [null, null] : linesOf(this.#other.signal, this.#other.inquiry, zoom);
-    const remembered = rememberedLine(this.#inquiry.remembered, info.range);
+    const remembered = this.#inquiry.said ?? NOTHING_SAID;
     this.#chart.show({
       history,
       forecast: line,
@@ -325,7 +326,7 @@ export class Detail {
       make("li", { class: "forecast" }, `forecast, ${shares} % intervals`),
       leadMs === null
         ? null
-        : make("li", { class: "said" }, `forecast made ${lengthText(leadMs)} before, ± 2 standard errors`),
+        : make("li", { class: "said" }, `forecast made ${lengthText(leadMs)} before, ${this.#inquiry.isFarLead ? "95 % interval" : "± 2 standard errors"}`),
       other === undefined ? null : make("li", { class: "second" }, `${other}, 95 % interval`),
     ];
     this.#key.replaceChildren(...lines.filter((line) => line !== null));

@@ -4,16 +4,18 @@ import { ApiError, seriesPath, type Api } from "./api.ts";
 import type { Signal } from "./board.ts";
 import { lengthParameter } from "./format.ts";
 import { History } from "./history.ts";
-import { farForecast } from "./lines.ts";
+import { farForecast, hindcastLine, rememberedLine, type RememberedLine } from "./lines.ts";
 import { Repeater } from "./queue.ts";
 import type { View } from "./route.ts";
-import { bucketMs, horizonsMs, nearest, spansMs } from "./reach.ts";
-import type { Accuracy, Forecast, Outlook, Remembered, Samples, SeriesDetail } from "./wire.ts";
+import { bucketMs, horizonsMs, leadsMs, nearest, spansMs } from "./reach.ts";
+import type { Accuracy, Forecast, Hindcast, Outlook, Remembered, Samples, SeriesDetail } from "./wire.ts";
 
 /** The confidences of the bands, the widest last: that one is said in words. */
 export const CONFIDENCES = [0.5, 0.8, 0.95];
 /** How often model, accuracy, remembered forecasts and bucketed history are asked for. */
 const SLOW_MS = 10_000;
+/** What was said before of a far lead is shown for so many times that lead, which is a few thousand steps at most. */
+const LEADS_SHOWN = 10;
 /** The least time between two requests of a kind, for a node that samples many times a second. */
 const REST_MS = 150;
 
@@ -25,7 +27,10 @@ export class Inquiry {
   forecasts: Forecast[] = [];
   /** Where the forecast is one of hours or days: the answer that it was made of. */
   outlook: Outlook | null = null;
-  remembered: Remembered | null = null;
+  /** What was said before, of the lead in use. */
+  said: RememberedLine | null = null;
+  /** Where that lead is a far one: the answer that it was made of, and the choices that were asked about. */
+  hindcast: (Hindcast & { asked: string }) | null = null;
   detail: SeriesDetail | null = null;
   accuracy: Accuracy | null = null;
   readonly #api: Api;
@@ -91,8 +96,18 @@ export class Inquiry {
     return due?.findLast((ms) => ms <= this.horizonMs) ?? null;
   }
 
-  /** The leads whose forecasts the node remembers. */
+  /** The leads to choose from. */
   get leadsMs(): number[] {
+    return this.accuracy === null ? [] : leadsMs(this.#rememberedMs);
+  }
+
+  /** Whether the lead in use is answered by an outlook, and not by what the node remembers. */
+  get isFarLead(): boolean {
+    return this.leadMs !== null && !this.#rememberedMs.includes(this.leadMs);
+  }
+
+  /** The leads whose forecasts the node remembers. */
+  get #rememberedMs(): number[] {
     return this.accuracy?.leads.map((lead) => Math.round(lead.lead_seconds * 1_000)) ?? [];
   }
 
@@ -131,7 +146,8 @@ export class Inquiry {
 
   /** Asks for the remembered forecasts of another lead. */
   askLead(): void {
-    this.remembered = null;
+    this.said = null;
+    this.hindcast = null;
     this.#slow.run();
   }
 
@@ -199,14 +215,37 @@ export class Inquiry {
     this.#hasMissed = false;
     const range = this.#range();
     const step = lengthParameter(this.#bucketMs());
-    const [samples, remembered] = await Promise.all([
+    const [samples, said] = await Promise.all([
       needsSamples ? this.#ask<Samples>("/samples", { ...range, step }) : null,
-      leadMs === null || this.#isBrief ? null : this.#askRemembered(range, leadMs),
+      leadMs === null || this.#isBrief ? null : this.#askSaid(range, leadMs),
     ]);
     // The person may have chosen otherwise in the meantime; then another run follows.
     if (JSON.stringify(range) !== JSON.stringify(this.#range())) return;
     if (samples !== null && spanMs === this.spanMs) this.#takeSamples(samples);
-    if (leadMs === this.leadMs) this.remembered = remembered;
+    if (leadMs === this.leadMs) this.said = said;
+  }
+
+  async #askSaid(range: Record<string, string>, leadMs: number): Promise<RememberedLine | null> {
+    if (!this.isFarLead) return rememberedLine(await this.#askRemembered(range, leadMs), this.#signal.info.range);
+    await this.#askHindcast(leadMs);
+    return this.hindcast === null ? null : hindcastLine(this.hindcast);
+  }
+
+  /** Asks for what would have been said, unless that is here: it costs the node a run over weeks. */
+  async #askHindcast(leadMs: number): Promise<void> {
+    const endMs = this.#signal.history.endMs;
+    if (endMs === null) return;
+    const { fromMs, toMs } = this.#view.zoom ?? { fromMs: endMs - this.spanMs, toMs: endMs };
+    const asked = JSON.stringify([leadMs, this.#view.zoom ?? this.spanMs]);
+    if (this.hindcast?.asked === asked) {
+      const { start, step_seconds, median } = this.hindcast;
+      // The step after the last one is over a step later.
+      if (Math.min(toMs, endMs) < Date.parse(start) + 1_000 * step_seconds * (median.length + 1)) return;
+    }
+    const moment = (ms: number) => new Date(ms).toISOString();
+    const from = moment(Math.max(fromMs, toMs - LEADS_SHOWN * leadMs));
+    const answer = await this.#ask<Hindcast>("/hindcast", { lead: lengthParameter(leadMs), from, to: moment(toMs) });
+    if (leadMs === this.leadMs) this.hindcast = { ...answer, asked };
   }
 
   async #askRemembered(range: Record<string, string>, leadMs: number): Promise<Remembered> {

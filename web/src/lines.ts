@@ -2,7 +2,7 @@
 
 import { lengthText, momentText, quantityText, rangeText } from "./format.ts";
 import type { History, Sample } from "./history.ts";
-import type { Forecast, Outlook, Range, Remembered } from "./wire.ts";
+import type { Forecast, Hindcast, Outlook, Range, Remembered } from "./wire.ts";
 
 /** Samples by their moments; `null` breaks the line. */
 export interface HistoryLine {
@@ -92,8 +92,10 @@ export function forecastLine(forecasts: readonly Forecast[], known: Sample, afte
   };
 }
 
+export const NOTHING_SAID: RememberedLine = { times: [], mean: [], lower: [], upper: [] };
+
 /** The remembered forecasts as a line that breaks where some are missing; its band stays within `range`. */
-export function rememberedLine(remembered: Remembered | null, range: Range): RememberedLine {
+export function rememberedLine(remembered: Remembered, range: Range): RememberedLine {
   const line: RememberedLine = { times: [], mean: [], lower: [], upper: [] };
   const put = (ms: number, mean: Sample, half: number) => {
     line.times.push(ms);
@@ -101,14 +103,31 @@ export function rememberedLine(remembered: Remembered | null, range: Range): Rem
     line.lower.push(mean === null ? null : Math.max(mean - half, range.min ?? -Infinity));
     line.upper.push(mean === null ? null : Math.min(mean + half, range.max ?? Infinity));
   };
-  const moments = remembered?.time.map((time) => Date.parse(time)) ?? [];
+  const moments = remembered.time.map((time) => Date.parse(time));
   const usual = Math.min(...moments.slice(1).map((ms, idx) => ms - (moments[idx] ?? ms)));
   moments.forEach((ms, idx) => {
     const before = moments[idx - 1];
     if (before !== undefined && ms - before > 1.5 * usual) put(before + 1, null, 0);
-    put(ms, remembered?.mean[idx] ?? null, 2 * (remembered?.standard_error[idx] ?? 0));
+    put(ms, remembered.mean[idx] ?? null, 2 * (remembered.standard_error[idx] ?? 0));
   });
   return line;
+}
+
+/** What outlooks would have said before, as a line. */
+export function hindcastLine({ start, step_seconds, median, lower, upper }: Hindcast): RememberedLine {
+  const startMs = Date.parse(start);
+  return { times: median.map((_, idx) => startMs + 1_000 * step_seconds * idx), mean: median, lower, upper };
+}
+
+/** How much of that came true. */
+export function heldText({ lead_seconds, confidence, n, held_ratio }: Hindcast): string {
+  const lead = lengthText(1_000 * lead_seconds);
+  if (held_ratio === null) return `nothing was known ${lead} before what is shown`;
+  return `of what was forecast ${lead} before, ${percent(confidence)} intervals held ${percent(held_ratio)} of ${n.toLocaleString("en")} values`;
+}
+
+function percent(share: number): string {
+  return `${Number((100 * share).toFixed(1))} %`;
 }
 
 /** An outlook as a forecast, which has no standard errors. */

@@ -8,6 +8,7 @@ const DAY = 24 * HOUR;
 const HORIZONS_MS = [10 * SECOND, 30 * SECOND, MINUTE, 5 * MINUTE, 10 * MINUTE];
 /** Of these an outlook speaks, whatever the step of the signal. */
 const FAR_HORIZONS_MS = [6 * HOUR, DAY, 7 * DAY];
+const FAR_LEADS_MS = [HOUR, 6 * HOUR, DAY];
 const SPANS_MS = [10 * MINUTE, HOUR, 6 * HOUR, DAY, 7 * DAY, 28 * DAY];
 const HORIZON_STEPS = [1, 10, 30, 60];
 
@@ -15,6 +16,12 @@ const HORIZON_STEPS = [1, 10, 30, 60];
 const MOST_POINTS = 3_600;
 /** As far as an outlook reaches. */
 const FARTHEST_MS = 14 * DAY;
+
+/** Leads of past forecasts, in ascending order: those that the node remembers, and far ones that are made anew. */
+export function leadsMs(remembered: number[]): number[] {
+  const longest = Math.max(0, ...remembered);
+  return [...remembered, ...FAR_LEADS_MS.filter((lead) => lead > longest)];
+}
 
 /**
  * The horizons to choose from, up to `nearMs` those that the signal's model answers, with `wanted` if the step allows it: at least one step, and in steps where the usual

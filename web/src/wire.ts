@@ -114,6 +114,21 @@ export interface Outlook {
   seen_seconds: number;
 }
 
+/** What outlooks would have said `lead_seconds` before. */
+export interface Hindcast {
+  id: string;
+  lead_seconds: number;
+  step_seconds: number;
+  confidence: number;
+  start: string;
+  median: (number | null)[];
+  lower: (number | null)[];
+  upper: (number | null)[];
+  /** How many of them a sample came for, and the share of these that the bounds held. */
+  n: number;
+  held_ratio: number | null;
+}
+
 export interface Remembered {
   id: string;
   lead_seconds: number;

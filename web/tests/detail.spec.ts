@@ -104,6 +104,16 @@ test("what the node said before is laid over the samples, unless a person wants 
   await expect.poll(() => figure(chart(page), "said-before")).toBe(0);
 });
 
+test("what would have been forecast hours before is laid over a day, and held against what came", async ({ page, node }) => {
+  await node.push("trial.before", wave(2_880), "ms", 60);
+  await page.goto(node.url + hashOf("trial.before"));
+  await radio(page, "past forecasts, made before", "6 h").check();
+  await radio(page, "history", "1 d").check();
+  await expect.poll(() => figure(chart(page), "said-before")).toBeGreaterThan(1_400);
+  await expect(page.getByText(/of what was forecast 6 h before, 95 % intervals held \d+(\.\d)? % of 1,4\d\d values/)).toBeVisible();
+  await expect(page.getByText("forecast made 6 h before, 95 % interval")).toBeVisible();
+});
+
 test("accuracy from a few forecasts is a count and no figure", async ({ page, node }) => {
   await node.push("trial.few", wave(4));
   await page.goto(node.url + hashOf("trial.few"));

@@ -3,10 +3,10 @@ import { expect, test } from "vitest";
 import { csvName, toCsv } from "../src/csv.ts";
 import { History } from "../src/history.ts";
 import { downState, retryDelayMs } from "../src/link.ts";
-import { aheadText, farForecast, farText, forecastLine, historyLine, readingText, rememberedLine } from "../src/lines.ts";
+import { aheadText, farForecast, farText, forecastLine, heldText, hindcastLine, historyLine, readingText, rememberedLine } from "../src/lines.ts";
 import { neighbour } from "../src/neighbour.ts";
 import { waitingText } from "../src/panel.ts";
-import { bucketMs, horizonsMs, nearest, spansMs } from "../src/reach.ts";
+import { bucketMs, horizonsMs, leadsMs, nearest, spansMs } from "../src/reach.ts";
 import { DEFAULT_VIEW, hashOf, hashOfRules, lengthIn, viewIn, type View } from "../src/route.ts";
 
 const T0 = Date.parse("2026-11-21T09:00:00Z");
@@ -176,7 +176,16 @@ test("the line of remembered forecasts breaks where some are missing, and its ba
   expect(line.mean).toEqual([1, 2, 3, null, 4, 5]);
   expect(line.lower).toEqual([1, 0.5, 0.5, null, 4, 5]);
   expect(line.upper).toEqual([1, 4, 7, null, 4, 5]);
-  expect(rememberedLine(null, { min: null, max: null }).times).toEqual([]);
+});
+
+test("what was forecast hours before lies where its steps begin, and is held against what came", () => {
+  const start = new Date(T0).toISOString();
+  const bounds = { median: [null, 2], lower: [null, 1], upper: [null, 3] };
+  const hindcast = { id: "a", lead_seconds: 21_600, step_seconds: 60, confidence: 0.95, start, ...bounds, n: 1_234, held_ratio: 0.9415 };
+  expect(hindcastLine(hindcast)).toEqual({ times: [T0, T0 + 60_000], mean: [null, 2], lower: [null, 1], upper: [null, 3] });
+  expect(heldText(hindcast)).toBe("of what was forecast 6 h before, 95 % intervals held 94.2 % of 1,234 values");
+  expect(heldText({ ...hindcast, n: 0, held_ratio: null })).toBe("nothing was known 6 h before what is shown");
+  expect(leadsMs([60_000, 3_600_000])).toEqual([60_000, 3_600_000, 6 * 3_600_000, 24 * 3_600_000]);
 });
 
 test("the end of the forecast is a sentence", () => {

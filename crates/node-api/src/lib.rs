@@ -31,7 +31,7 @@ pub use mpi::{
 };
 pub use node::{Absent, CatchingUp, Health, NodeInfo, Readiness, Status, StoreHealth};
 pub use one_off::{OneOff, OneOffForecast, OneOffForecasts, OneOffs};
-pub use outlook::{Outlook, Passage, Probability, Record, RecordBin, Scale, Season, Seasons};
+pub use outlook::{Hindcast, Outlook, Passage, Probability, Record, RecordBin, Scale, Season, Seasons};
 pub use pushed::{Accepted, NewSeries, PushedSample, PushedSamples};
 pub use refusal::{ErrorBody, ErrorCode, ErrorDetail};
 pub use rule::{Rule, RuleOrigin, RuleText, RuleTrial, Rules, TriedRule};

@@ -76,6 +76,35 @@ pub struct Outlook {
     pub scale: Scale,
 }
 
+/// Answer of `GET /api/v1/series/{id}/hindcast`: what outlooks would have said so long before, each from what was known by then.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct Hindcast {
+    /// The series.
+    pub id: String,
+    /// Unit of the values.
+    pub unit: String,
+    /// How long before its step each was made.
+    pub lead_seconds: f64,
+    /// Time from one value to the next. Each is a mean over so much time.
+    pub step_seconds: f64,
+    /// Share of values that the bounds are meant to hold, in (0, 1).
+    pub confidence: f64,
+    /// Where the first step begins.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub start: Timestamp,
+    /// Medians; `null` where too little was known.
+    pub median: Vec<Option<f64>>,
+    /// Lower bounds.
+    pub lower: Vec<Option<f64>>,
+    /// Upper bounds.
+    pub upper: Vec<Option<f64>>,
+    /// How many of them a sample came for.
+    pub n: usize,
+    /// The share of these whose bounds held it; `null` without any.
+    pub held_ratio: Option<f64>,
+}
+
 /// Answer of `GET /api/v1/probability`: how probable a statement about a series is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]

@@ -128,6 +128,7 @@ fn described_routes(access: &Arc<Access>) -> OpenApiRouter<App> {
         .routes(routes!(series::remembered))
         .routes(routes!(series::accuracy))
         .routes(routes!(outlook::outlook))
+        .routes(routes!(outlook::hindcast))
         .routes(routes!(outlook::probability))
         .routes(routes!(outlook::picture))
         .routes(routes!(warnings::list))

@@ -1,4 +1,4 @@
-//! Hours and days ahead: `GET /api/v1/series/{id}/outlook`, `GET /api/v1/probability` and `GET /api/v1/probability.png`.
+//! Hours and days ahead: `GET /api/v1/series/{id}/outlook`, `GET /api/v1/series/{id}/hindcast`, `GET /api/v1/probability` and `GET /api/v1/probability.png`.
 
 #![expect(unused_qualifications, reason = "the macro of utoipa qualifies what it is given")]
 
@@ -9,17 +9,19 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use picture::Kind;
-use units::{Confidence, span};
+use units::{Confidence, Moment, span};
 use utoipa::IntoParams;
 use warn::Statement;
 
 use super::App;
 use super::extract::{Fields, FromQuery, Id, Query};
 use super::refusal::Refusal;
-use crate::api::{ErrorBody, Outlook, Probability, Seasons};
+use super::series::range;
+use crate::api::{ErrorBody, Hindcast, Outlook, Probability, Seasons};
 use crate::hub::Asked;
 
 const HORIZON_DEFAULT: Duration = Duration::from_secs(86_400);
+const HINDCAST_DEFAULT: Duration = Duration::from_secs(7 * 86_400);
 const WITHIN_DEFAULT: Duration = Duration::from_secs(1800);
 
 #[derive(IntoParams)]
@@ -66,6 +68,47 @@ pub(super) async fn outlook(
     app.reads
         .run(move || Ok(Json(hub.outlook(&id, query.horizon, query.confidence, query.season)?).into_response()))
         .await
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct HindcastQuery {
+    /// How long before, at most 14d; 24h by default.
+    #[param(value_type = Option<String>, example = "6h")]
+    lead: Duration,
+    /// Share of values that the bounds are meant to hold, in (0, 1); 0.95 by default.
+    #[param(value_type = Option<f64>, example = 0.95)]
+    confidence: Confidence,
+    /// First moment, or a length of time before now; 7 days before `to` by default.
+    #[param(value_type = Option<String>, example = "-7d")]
+    from: Option<Moment>,
+    /// The moment after the last; now by default.
+    #[param(value_type = Option<String>, example = "-0s")]
+    to: Option<Moment>,
+}
+
+impl FromQuery for HindcastQuery {
+    fn read(fields: &mut Fields<'_>) -> Result<Self, Refusal> {
+        Ok(Self {
+            lead: fields.read("lead", span::parse)?.unwrap_or(HORIZON_DEFAULT),
+            confidence: fields.read("confidence", str::parse)?.unwrap_or_default(),
+            from: fields.read("from", str::parse)?,
+            to: fields.read("to", str::parse)?,
+        })
+    }
+}
+
+/// What would have been said of past steps hours or days before.
+#[utoipa::path(get, path = "/api/v1/series/{id}/hindcast", tag = "forecast", params(("id" = String, Path), HindcastQuery),
+    responses((status = 200, body = Hindcast), (status = "default", description = "refused", body = ErrorBody)))]
+pub(super) async fn hindcast(
+    State(app): State<App>,
+    Id(id): Id,
+    Query(query): Query<HindcastQuery>,
+) -> Result<Response, Refusal> {
+    let range = range(&app.hub, query.from, query.to, HINDCAST_DEFAULT)?;
+    let hub = app.hub.clone();
+    app.reads.run(move || Ok(Json(hub.hindcast(&id, query.lead, query.confidence, range)?).into_response())).await
 }
 
 #[derive(IntoParams)]

@@ -69,7 +69,7 @@ pub(super) async fn samples(
     Id(id): Id,
     Query(query): Query<SamplesQuery>,
 ) -> Result<Response, Refusal> {
-    let range = range(&app.hub, query.from, query.to)?;
+    let range = range(&app.hub, query.from, query.to, RANGE_DEFAULT)?;
     answer(&app, move |hub| Ok(hub.samples(&id, range, query.step)?)).await
 }
 
@@ -134,7 +134,7 @@ pub(super) async fn remembered(
     Id(id): Id,
     Query(query): Query<RememberedQuery>,
 ) -> Result<Response, Refusal> {
-    let range = range(&app.hub, query.from, query.to)?;
+    let range = range(&app.hub, query.from, query.to, RANGE_DEFAULT)?;
     answer(&app, move |hub| Ok(hub.remembered(&id, query.lead, range)?)).await
 }
 
@@ -158,11 +158,17 @@ async fn answer<T: Serialize>(
     app.reads.run(move || ask(&hub).map(|answer| Json(answer).into_response())).await
 }
 
-fn range(hub: &Hub, from: Option<Moment>, to: Option<Moment>) -> Result<TimeRange, Refusal> {
+/// The range that is asked about, which begins `default` before its end unless it is said.
+pub(super) fn range(
+    hub: &Hub,
+    from: Option<Moment>,
+    to: Option<Moment>,
+    default: Duration,
+) -> Result<TimeRange, Refusal> {
     // The end is exclusive, and a sample for this very moment is meant to be in.
     let now = hub.now() + Duration::from_nanos(1);
     let to = to.map_or(now, |to| to.resolve(now));
-    let from = from.map_or(to - RANGE_DEFAULT, |from| from.resolve(now));
+    let from = from.map_or(to - default, |from| from.resolve(now));
     if from < to {
         Ok(TimeRange { from, to })
     } else {

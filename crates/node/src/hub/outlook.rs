@@ -4,12 +4,15 @@ use std::time::Duration;
 
 use picture::Picture;
 use predict::Scale;
+use statistics::Interval;
 use units::{Confidence, span};
 use warn::{Question, Statement, View, no_sample_since};
 
+use super::history::TimeRange;
 use super::past::{Past, Pasts};
 use super::{Hub, QueryError};
 use crate::api;
+use crate::schedule::times;
 
 /// Paths are drawn from this, so that the same question at the same moment has the same answer.
 pub(super) const SEED: u64 = 1;
@@ -55,6 +58,45 @@ impl Hub {
                 Scale::Logit => api::Scale::Logit,
                 _ => api::Scale::Linear,
             },
+            id: past.id,
+            unit: past.unit,
+        })
+    }
+
+    /// What would have been said of the steps in a range a time before. Blocks while the store is read.
+    pub(crate) fn hindcast(
+        &self,
+        id: &str,
+        lead: Duration,
+        confidence: Confidence,
+        range: TimeRange,
+    ) -> Result<api::Hindcast, QueryError> {
+        let past = self.past(id, lead, "lead")?;
+        let steps = past.steps_in(range);
+        let mut outlook = past.frame().outlook(past.n_leads);
+        let mut said = vec![None; steps.len()];
+        for (idx, sample) in past.samples.iter().enumerate() {
+            outlook.step(*sample);
+            let ahead = idx + past.n_leads;
+            if steps.contains(&ahead) {
+                said[ahead - steps.start] = outlook.forecast_at(past.n_leads, confidence);
+            }
+        }
+        let came = said.iter().zip(&past.samples[steps.clone()]);
+        let due =
+            || came.clone().filter_map(|(said, came)| said.filter(|_| !came.is_nan()).map(|(_, ends)| (ends, came)));
+        let (n, n_held) = (due().count(), due().filter(|(ends, came)| ends.contains(**came)).count());
+        let told = |of: fn(&(f64, Interval)) -> f64| said.iter().map(|said| said.as_ref().map(of)).collect();
+        Ok(api::Hindcast {
+            lead_seconds: past.seconds(past.n_leads),
+            step_seconds: past.step.as_secs_f64(),
+            confidence: confidence.probability(),
+            start: past.start + times(past.step, steps.start as u64),
+            median: told(|(median, _)| *median),
+            lower: told(|(_, ends)| ends.lower),
+            upper: told(|(_, ends)| ends.upper),
+            n,
+            held_ratio: (n > 0).then(|| n_held as f64 / n as f64),
             id: past.id,
             unit: past.unit,
         })

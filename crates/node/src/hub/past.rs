@@ -1,6 +1,7 @@
 //! The past of series in even steps, as outlooks take it from the store.
 
 use std::iter;
+use std::ops::Range;
 use std::time::Duration;
 
 use predict::{Calendar, FoundSeason, Resolution};
@@ -292,7 +293,14 @@ impl Past {
         Self { calendar, ..self }
     }
 
-    fn frame(&self) -> Frame<'_> {
+    /// Those steps that begin in a range.
+    pub(super) fn steps_in(&self, TimeRange { from, to }: TimeRange) -> Range<usize> {
+        let n_before = |moment: Timestamp| n_steps(moment.saturating_since(self.start), self.step) as usize;
+        let end = n_before(to).min(self.samples.len());
+        n_before(from).min(end)..end
+    }
+
+    pub(super) fn frame(&self) -> Frame<'_> {
         let Self { start, step, range, n_steps_max: n_steps, ref calendar, .. } = *self;
         Frame { start, step, n_steps, range, calendar: calendar.as_ref() }
     }

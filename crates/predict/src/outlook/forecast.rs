@@ -42,12 +42,20 @@ impl Outlook {
         })
     }
 
+    /// The median and the central interval at one lead; `None` while there is no forecast.
+    ///
+    /// # Panics
+    /// When `lead` is 0.
+    #[must_use]
+    pub fn forecast_at(&self, lead: usize, confidence: Confidence) -> Option<(f64, Interval)> {
+        assert!(lead > 0, "the next sample has lead 1");
+        self.is_ready().then(|| told(self.at(lead, of_interval(confidence), &self.errors())))
+    }
+
     /// The medians and the central intervals of leads 1 to `n_leads`; empty while there is no forecast.
     #[must_use]
     pub fn forecast(&self, n_leads: usize, confidence: Confidence) -> Vec<(f64, Interval)> {
-        let tail = 0.5 * (1.0 - confidence.probability());
-        let told = self.at_each(n_leads, [0.5, tail, 1.0 - tail]);
-        told.map(|[median, lower, upper]| (median, Interval { lower, upper })).collect()
+        self.at_each(n_leads, of_interval(confidence)).map(told).collect()
     }
 
     /// [`Outlook::quantile`] of leads 1 to `n_leads`; empty while there is no forecast.
@@ -164,6 +172,16 @@ impl Outlook {
         let share = if way > 0 { (lead - self.rungs[below].lead) as f64 / way as f64 } else { 0.0 };
         Place { below, above, share }
     }
+}
+
+/// The probabilities of the median and of the ends of a central interval.
+fn of_interval(confidence: Confidence) -> [f64; 3] {
+    let tail = 0.5 * (1.0 - confidence.probability());
+    [0.5, tail, 1.0 - tail]
+}
+
+fn told([median, lower, upper]: [f64; 3]) -> (f64, Interval) {
+    (median, Interval { lower, upper })
 }
 
 fn check(probability: f64) {

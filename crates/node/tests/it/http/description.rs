@@ -49,6 +49,7 @@ fn request(method: &str, path: &str) -> (String, String) {
         "/api/v1/runtime" => "?cpu_seconds=10",
         // What was pushed is too young for more.
         "/api/v1/series/{id}/outlook" => "?horizon=10s",
+        "/api/v1/series/{id}/hindcast" => "?lead=10s",
         "/api/v1/probability" | "/api/v1/probability.png" => "?statement=trace%3E0.9&within=10s",
         _ => "",
     };
@@ -78,6 +79,7 @@ fn check_reads(schema: &str, answer: &super::Answer) {
         "Forecast" => drop(answer.json::<api::Forecast>()),
         "Remembered" => drop(answer.json::<api::Remembered>()),
         "Accuracy" => drop(answer.json::<api::Accuracy>()),
+        "Hindcast" => drop(answer.json::<api::Hindcast>()),
         "Outlook" => drop(answer.json::<api::Outlook>()),
         "Probability" => drop(answer.json::<api::Probability>()),
         "Warnings" => drop(answer.json::<api::Warnings>()),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use node_api::ErrorCode::{BadParameter, NotReady, UnknownSeries};
-use node_api::{Outlook, Probability};
+use node_api::{Hindcast, Outlook, Probability};
 use serde_json::json;
 
 use super::Host;
@@ -53,6 +53,30 @@ fn tomorrow_looks_like_the_days_before() {
         assert!((median - shape(n + idx)).abs() < 10.0, "step {idx}: {median} is not {}", shape(n + idx));
         assert!(outlook.lower[idx] <= *median && *median <= outlook.upper[idx]);
     }
+}
+
+#[test]
+fn what_would_have_been_said_a_day_before_is_held_against_what_came() {
+    let n = 10 * DAY;
+    let (host, shape) = Host::start().with_days(n);
+    let path = "/api/v1/series/shop.requests/hindcast";
+    let hindcast: Hindcast = host.get(&format!("{path}?lead=24h&confidence=0.8&from=-5d")).json();
+    let n_told = hindcast.median.len();
+    assert!((5 * DAY - 1..=5 * DAY + 1).contains(&n_told) && hindcast.n + 2 >= n_told, "{n_told}, {}", hindcast.n);
+    assert_eq!((hindcast.lead_seconds, hindcast.step_seconds), (86_400.0, 1800.0));
+    assert!(hindcast.held_ratio.is_some_and(|held| held > 0.7), "{:?}", hindcast.held_ratio);
+    let first = clock::now().saturating_since(hindcast.start).as_secs() as usize / 1800;
+    for (idx, median) in hindcast.median.iter().enumerate() {
+        let came = shape(n - 1 + idx - first);
+        assert!(median.is_some_and(|median| (median - came).abs() < 15.0), "step {idx}: {median:?} is not {came}");
+    }
+    let all: Hindcast = host.get(&format!("{path}?lead=24h&from=-60d")).json();
+    assert_eq!(all.median[..DAY], vec![None; DAY], "a day before, nothing was known");
+    assert!(all.median[2 * DAY].is_some() && all.lower.len() == all.upper.len());
+    let before: Hindcast = host.get(&format!("{path}?lead=6h&from=-60d&to=-50d")).json();
+    assert_eq!((before.median.len(), before.n, before.held_ratio), (0, 0, None));
+    host.get(&format!("{path}?lead=15d")).check_refused(400, BadParameter, Some("lead"));
+    host.get(&format!("{path}?from=-1h&to=-2h")).check_refused(400, BadParameter, Some("from"));
 }
 
 #[test]
