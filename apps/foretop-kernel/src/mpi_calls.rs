@@ -31,7 +31,7 @@ const COLLECTIVE: usize = 3;
 /// A fifth of what the ring of a rank holds that makes a call each 15 microseconds.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Folders are looked through for new rings once a second, and at each reading.
-const N_LOOKS_BETWEEN: u64 = 10;
+const N_LOOKS_BETWEEN: u32 = 10;
 /// Of one ring at each look; 30 ms of work. What is more waits for the next, or is overwritten and counted as lost.
 const N_RECORDS_MAX: u64 = 1 << 20;
 /// Rings of one user that are known at the same time. Each that is read keeps a file open.
@@ -96,12 +96,16 @@ impl MpiCalls {
         let (ends, ended) = mpsc::channel();
         let read = Arc::clone(&rings);
         thread::spawn(move || {
-            for n_looks in 1_u64.. {
-                if ended.recv_timeout(LOOK_EVERY) != Err(RecvTimeoutError::Timeout) {
+            let mut n_looks = 0;
+            loop {
+                // Where there is nothing to read, a process that wakes up ten times a second is not free.
+                let n_at_once = if lock(&read).followed.is_empty() { N_LOOKS_BETWEEN - n_looks } else { 1 };
+                if ended.recv_timeout(LOOK_EVERY * n_at_once) != Err(RecvTimeoutError::Timeout) {
                     break;
                 }
                 let mut rings = lock(&read);
-                if n_looks.is_multiple_of(N_LOOKS_BETWEEN) {
+                n_looks = (n_looks + n_at_once) % N_LOOKS_BETWEEN;
+                if n_looks == 0 {
                     rings.find();
                 }
                 rings.take();

@@ -196,7 +196,7 @@ impl Lately {
         let share = since.min(1.0);
         self.n += share;
         let more = f64::from(u8::from(said.came)) - said.drawn;
-        let of_all = if self.n > 0.0 { share / self.n } else { 0.0 };
+        let of_all = share / self.n;
         self.lately = self.in_all + self.at(said.at);
         self.lately += (more - self.lately) * of_all.max(1.0 - KEPT.powf(share));
         self.in_all += (more - self.in_all) * of_all;
