@@ -99,11 +99,12 @@ def test_what_is_overstated_again_and_again_is_told_as_it_comes() -> None:
     # Of the last answers the time is not over.
     assert record.told(30, 0.99) == 0.99
     assert len(record) == 200 and record.brier < 0.15
-    for wrong, said in [
+    refused: list[tuple[Callable[[], object], str]] = [
         (lambda: record.add(2388, 1.5, True), "1.5 is no share of futures"),
         (lambda: record.told(2400, float("nan")), "no share of futures"),
         (lambda: record.add(12, 0.5, True), "the answer of step 12 comes after that of step 2388"),
-    ]:
+    ]
+    for wrong, said in refused:
         with pytest.raises(foretop.InputError, match=said):
             wrong()
     assert record.told(2**64 - 1, 0.5) < 0.5
