@@ -249,7 +249,7 @@ export class Detail {
 
   #showNotes(): void {
     const { hindcast, outlook, refusal } = this.#inquiry;
-    const [far, held] = [outlook === null ? "" : farText(outlook), hindcast === null ? "" : heldText(hindcast)];
+    const [far, held] = [outlook === null ? "" : farText(outlook), hindcast === null ? "" : heldText(hindcast, this.signal.info.unit)];
     const notes = [refusal, far, held, this.#notes.range, this.#notes.other];
     setText(this.#note, notes.filter((note) => note !== "").join("; "));
   }

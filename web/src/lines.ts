@@ -120,10 +120,10 @@ export function hindcastLine({ start, step_seconds, median, lower, upper }: Hind
 }
 
 /** How much of that came true. */
-export function heldText({ lead_seconds, confidence, n, held_ratio }: Hindcast): string {
+export function heldText({ lead_seconds, confidence, n, held_ratio, median_width }: Hindcast, unit: string): string {
   const lead = lengthText(1_000 * lead_seconds);
-  if (held_ratio === null) return `nothing was known ${lead} before what is shown`;
-  return `of what was forecast ${lead} before, ${percent(confidence)} intervals held ${percent(held_ratio)} of ${n.toLocaleString("en")} values`;
+  if (held_ratio === null || median_width === null) return `nothing was known ${lead} before what is shown`;
+  return `of what was forecast ${lead} before, ${percent(confidence)} intervals held ${percent(held_ratio)} of ${n.toLocaleString("en")} values, and half were narrower than ${quantityText(median_width, unit)}`;
 }
 
 function percent(share: number): string {

@@ -127,6 +127,8 @@ export interface Hindcast {
   /** How many of them a sample came for, and the share of these that the bounds held. */
   n: number;
   held_ratio: number | null;
+  /** How far apart the bounds of these are at the median. */
+  median_width: number | null;
 }
 
 export interface Remembered {

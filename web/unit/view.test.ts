@@ -181,10 +181,11 @@ test("the line of remembered forecasts breaks where some are missing, and its ba
 test("what was forecast hours before lies where its steps begin, and is held against what came", () => {
   const start = new Date(T0).toISOString();
   const bounds = { median: [null, 2], lower: [null, 1], upper: [null, 3] };
-  const hindcast = { id: "a", lead_seconds: 21_600, step_seconds: 60, confidence: 0.95, start, ...bounds, n: 1_234, held_ratio: 0.9415 };
+  const hindcast = { id: "a", lead_seconds: 21_600, step_seconds: 60, confidence: 0.95, start, ...bounds, n: 1_234, held_ratio: 0.9415, median_width: 2 };
   expect(hindcastLine(hindcast)).toEqual({ times: [T0, T0 + 60_000], mean: [null, 2], lower: [null, 1], upper: [null, 3] });
-  expect(heldText(hindcast)).toBe("of what was forecast 6 h before, 95 % intervals held 94.2 % of 1,234 values");
-  expect(heldText({ ...hindcast, n: 0, held_ratio: null })).toBe("nothing was known 6 h before what is shown");
+  const held = "95 % intervals held 94.2 % of 1,234 values, and half were narrower than 2.00 tasks";
+  expect(heldText(hindcast, "tasks")).toBe(`of what was forecast 6 h before, ${held}`);
+  expect(heldText({ ...hindcast, n: 0, held_ratio: null, median_width: null }, "tasks")).toBe("nothing was known 6 h before what is shown");
   expect(leadsMs([60_000, 3_600_000])).toEqual([60_000, 3_600_000, 6 * 3_600_000, 24 * 3_600_000]);
 });
 

@@ -103,6 +103,8 @@ pub struct Hindcast {
     pub n: usize,
     /// The share of these whose bounds held it; `null` without any.
     pub held_ratio: Option<f64>,
+    /// How far apart their bounds are at the median; `null` without any.
+    pub median_width: Option<f64>,
 }
 
 /// Answer of `GET /api/v1/probability`: how probable a statement about a series is.

@@ -85,7 +85,8 @@ impl Hub {
         let came = said.iter().zip(&past.samples[steps.clone()]);
         let due =
             || came.clone().filter_map(|(said, came)| said.filter(|_| !came.is_nan()).map(|(_, ends)| (ends, came)));
-        let (n, n_held) = (due().count(), due().filter(|(ends, came)| ends.contains(**came)).count());
+        let widths: Vec<f64> = due().map(|(ends, _)| ends.upper - ends.lower).collect();
+        let (n, n_held) = (widths.len(), due().filter(|(ends, came)| ends.contains(**came)).count());
         let told = |of: fn(&(f64, Interval)) -> f64| said.iter().map(|said| said.as_ref().map(of)).collect();
         Ok(api::Hindcast {
             lead_seconds: past.seconds(past.n_leads),
@@ -97,6 +98,7 @@ impl Hub {
             upper: told(|(_, ends)| ends.upper),
             n,
             held_ratio: (n > 0).then(|| n_held as f64 / n as f64),
+            median_width: statistics::median(&widths),
             id: past.id,
             unit: past.unit,
         })

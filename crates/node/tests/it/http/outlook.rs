@@ -65,6 +65,7 @@ fn what_would_have_been_said_a_day_before_is_held_against_what_came() {
     assert!((5 * DAY - 1..=5 * DAY + 1).contains(&n_told) && hindcast.n + 2 >= n_told, "{n_told}, {}", hindcast.n);
     assert_eq!((hindcast.lead_seconds, hindcast.step_seconds), (86_400.0, 1800.0));
     assert!(hindcast.held_ratio.is_some_and(|held| held > 0.7), "{:?}", hindcast.held_ratio);
+    assert!(hindcast.median_width.is_some_and(|width| (1.0..40.0).contains(&width)), "{:?}", hindcast.median_width);
     let first = clock::now().saturating_since(hindcast.start).as_secs() as usize / 1800;
     for (idx, median) in hindcast.median.iter().enumerate() {
         let came = shape(n - 1 + idx - first);
@@ -74,7 +75,7 @@ fn what_would_have_been_said_a_day_before_is_held_against_what_came() {
     assert_eq!(all.median[..DAY], vec![None; DAY], "a day before, nothing was known");
     assert!(all.median[2 * DAY].is_some() && all.lower.len() == all.upper.len());
     let before: Hindcast = host.get(&format!("{path}?lead=6h&from=-60d&to=-50d")).json();
-    assert_eq!((before.median.len(), before.n, before.held_ratio), (0, 0, None));
+    assert_eq!((before.n, before.held_ratio, before.median_width), (0, None, None));
     host.get(&format!("{path}?lead=15d")).check_refused(400, BadParameter, Some("lead"));
     host.get(&format!("{path}?from=-1h&to=-2h")).check_refused(400, BadParameter, Some("from"));
 }
