@@ -1,7 +1,7 @@
 // What is about to go wrong: rules that warn, rules that may, and signals that will leave their usual range.
 
 import { make, setText } from "./dom.ts";
-import { lengthText, momentText, quantityText } from "./format.ts";
+import { lengthText, momentText, percentText, quantityText } from "./format.ts";
 import { hashOf, hashOfRules } from "./route.ts";
 import type { Excursion, Passage, Warning, Warnings } from "./wire.ts";
 
@@ -67,7 +67,7 @@ function lineOfRule(rule: Warning, nowMs: number): Line {
 function lineOfExcursion({ id, unit, rises, line, within_seconds, probability, base_rate, after }: Excursion): Line {
   const way = rises ? "rises above" : "falls below";
   const chance = chanceText(probability, after);
-  const seldom = `otherwise ${percent(base_rate)}`;
+  const seldom = `otherwise ${percentText(base_rate)}`;
   const within = lengthText(within_seconds * 1_000);
   return { id, what: id, says: `${way} ${quantityText(line, unit)} within ${within}: ${chance}, ${seldom}`, stands: false };
 }
@@ -76,11 +76,7 @@ function lineOfExcursion({ id, unit, rises, line, within_seconds, probability, b
 export function chanceText(probability: number | null, after: Passage | undefined): string {
   if (probability === null) return "not known yet";
   const half = after?.p50_seconds ?? null;
-  return half === null || half === after?.p90_seconds ? percent(probability) : `${percent(probability)} (50 % in ${lengthText(half * 1_000)})`;
-}
-
-function percent(share: number): string {
-  return `${Math.round(100 * share)} %`;
+  return half === null || half === after?.p90_seconds ? percentText(probability) : `${percentText(probability)} (50 % in ${lengthText(half * 1_000)})`;
 }
 
 /** What there is to say beside the lines. */

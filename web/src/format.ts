@@ -186,3 +186,8 @@ function grouped(value: number): string {
 function twoDigits(value: number): string {
   return String(value).padStart(2, "0");
 }
+
+/** A share in percent, with so many digits behind the point if they are not 0. */
+export function percentText(share: number, nDigits = 0): string {
+  return `${Number((100 * share).toFixed(nDigits))} %`;
+}

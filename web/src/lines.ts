@@ -1,6 +1,6 @@
 // From the node's answers to lines and sentences of the large view. Pure.
 
-import { lengthText, momentText, quantityText, rangeText } from "./format.ts";
+import { lengthText, momentText, percentText, quantityText, rangeText } from "./format.ts";
 import type { History, Sample } from "./history.ts";
 import type { Forecast, Hindcast, Outlook, Range, Remembered } from "./wire.ts";
 
@@ -123,11 +123,7 @@ export function hindcastLine({ start, step_seconds, median, lower, upper }: Hind
 export function heldText({ lead_seconds, confidence, n, held_ratio, median_width }: Hindcast, unit: string): string {
   const lead = lengthText(1_000 * lead_seconds);
   if (held_ratio === null || median_width === null) return `nothing was known ${lead} before what is shown`;
-  return `of what was forecast ${lead} before, ${percent(confidence)} intervals held ${percent(held_ratio)} of ${n.toLocaleString("en")} values, and half were narrower than ${quantityText(median_width, unit)}`;
-}
-
-function percent(share: number): string {
-  return `${Number((100 * share).toFixed(1))} %`;
+  return `of what was forecast ${lead} before, ${percentText(confidence)} intervals held ${percentText(held_ratio, 1)} of ${n.toLocaleString("en")} values, and half were narrower than ${quantityText(median_width, unit)}`;
 }
 
 /** An outlook as a forecast, which has no standard errors. */

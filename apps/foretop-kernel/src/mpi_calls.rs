@@ -1,32 +1,28 @@
 //! What MPI programs call on this host, taken from the rings that the tracer writes anyway: those of this user, and of all users where it is root.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
 use std::mem;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
 use kernel::control::PointState;
-use kernel::{Arm, Counters, Error, GroupLimits, N_RANGES, Node, Opener, Price, Reading, Subsystem, Toll, Traced};
+use kernel::{Arm, Error, GroupLimits, Node, Opener, Price, Reading, Subsystem, Traced};
 use mpi_job::{JobError, Jobs, RingReader};
-use mpi_trace::{Event, Family, Line, Operation, Peer, Ring, RingHeader, RingKind, Subject, n_words};
+use mpi_trace::RingKind;
 use procfs::process::Process;
-use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+mod tally;
+
+use tally::{Tally, price};
 
 /// The subsystem that is read from rings.
 const NAME: &str = "mpi";
-/// Points, by their numbers there.
-const SEND: usize = 0;
-const RECEIVE: usize = 1;
-const WAIT: usize = 2;
-const COLLECTIVE: usize = 3;
 
 /// A fifth of what the ring of a rank holds that makes a call each 15 microseconds.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -38,9 +34,6 @@ const N_RECORDS_MAX: u64 = 1 << 20;
 const N_RINGS_MAX: usize = 2048;
 /// One subsystem's share of the files that this process may open is one in so many.
 const N_SHARES: usize = 4;
-/// Records that are read to see what that takes, and how often.
-const N_TRIED: u64 = 1 << 12;
-const N_TRIALS: usize = 31;
 
 /// Whether a subsystem is read from rings, which say whose they are, so that each kind of node can be told apart.
 pub fn knows(subsystem: &Subsystem) -> bool {
@@ -244,126 +237,6 @@ impl Rings {
     }
 }
 
-/// What was called, and what of it counts.
-struct Tally {
-    groups: GroupLimits,
-    states: Vec<PointState>,
-    /// One call in so many counts, for all of them.
-    weight: u32,
-    n_calls: u64,
-    /// Whether nothing is read at all.
-    is_shed: bool,
-    cells: BTreeMap<(usize, usize), Counters>,
-}
-
-impl Tally {
-    /// Of all points of this subsystem, with sizes in these groups.
-    fn new(groups: &GroupLimits, subsystem: &Subsystem) -> Self {
-        let cells = subsystem.points.iter().enumerate().map(|(number, point)| {
-            let size = point.is_sized.then_some(0);
-            let nothing =
-                Counters { count: Some(0), time_ns: Some(0), asked: size, returned: size, ..Counters::default() };
-            ((number, 0), nothing)
-        });
-        Self {
-            groups: groups.clone(),
-            states: vec![PointState::Summary; subsystem.points.len()],
-            weight: 1,
-            n_calls: 0,
-            is_shed: false,
-            cells: cells.collect(),
-        }
-    }
-
-    fn count(&mut self, line: &Line, event: &Event) {
-        let Some(point) = point(event).filter(|&point| self.states[point] != PointState::Inactive) else { return };
-        self.n_calls += 1;
-        if !self.n_calls.is_multiple_of(u64::from(self.weight)) {
-            return;
-        }
-        let is_sized = point != WAIT;
-        let group = if is_sized { self.groups.as_slice().partition_point(|limit| *limit < event.bytes) } else { 0 };
-        let length_ns = line.span_ns(event.end - event.start);
-        let add = |to: &mut Option<u64>, more: u64| {
-            *to = Some(to.unwrap_or(0).saturating_add(more.saturating_mul(u64::from(self.weight))));
-        };
-        let cell = self.cells.entry((point, group)).or_default();
-        add(&mut cell.count, 1);
-        cell.sampled += 1;
-        add(&mut cell.time_ns, length_ns);
-        if is_sized {
-            add(&mut cell.asked, event.bytes);
-            add(&mut cell.returned, if event.is_failed { 0 } else { event.bytes });
-        }
-        cell.min_ns = Some(cell.min_ns.map_or(length_ns, |least| least.min(length_ns)));
-        cell.max_ns = Some(cell.max_ns.map_or(length_ns, |most| most.max(length_ns)));
-        let range = (length_ns | 1).ilog2().min(N_RANGES as u32 - 1) as usize;
-        let ranges = cell.ranges.get_or_insert([0; N_RANGES]);
-        ranges[range] = ranges[range].wrapping_add(1);
-    }
-}
-
-/// What it takes to read a record and count it, in processor time. The program that wrote it pays nothing for that.
-fn price(mut tally: Tally) -> Price {
-    let trials = ring_to_try().and_then(|file| {
-        let trial = |_| {
-            let file = file.try_clone()?;
-            let mut ring = RingReader::new(file, 0, PathBuf::new()).map_err(io::Error::other)?;
-            let since = clock::thread_cpu();
-            ring.take(N_TRIED, |event| tally.count(&Line::identity(), event))?;
-            Ok((clock::thread_cpu() - since).as_nanos() as f64 / N_TRIED as f64)
-        };
-        (0..N_TRIALS).map(trial).collect::<io::Result<Vec<f64>>>()
-    });
-    let event_ns = trials.ok().and_then(|trials| statistics::median(&trials)).unwrap_or(0.0);
-    Price { paid: Toll { pass_ns: Vec::new(), event_ns }, seen: Toll::default() }
-}
-
-/// A file in memory with a ring that is full.
-fn ring_to_try() -> io::Result<File> {
-    let words: Vec<AtomicU64> = (0..n_words(N_TRIED)).map(|_| AtomicU64::new(0)).collect();
-    let header = RingHeader {
-        kind: RingKind::Calls,
-        rank: 0,
-        n_ranks: 1,
-        pid: 0,
-        pid_started: 0,
-        thread: 0,
-        is_counter: false,
-        reading: mpi_trace::Reading::default(),
-        tree: 0,
-        host: String::new(),
-    };
-    let mut writer = Ring::create(&words, N_TRIED, &header).map_err(io::Error::other)?.writer();
-    let subject = Subject::Call { communicator: 0, peer: Peer::Any, tag: None };
-    let call = Event { start: 0, end: 1, bytes: 1, operation: Operation::SEND, is_failed: false, subject };
-    // One less than it holds: the place of the next is not read.
-    (1..N_TRIED).for_each(|_| writer.write(call.to_records()));
-    let bytes: Vec<u8> = words.iter().flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes()).collect();
-    let mut file = File::from(memfd_create("ring", MemfdFlags::CLOEXEC)?);
-    file.write_all(&bytes)?;
-    Ok(file)
-}
-
-/// What an event counts for. A part is a message of its own, as the receive of `MPI_Sendrecv`.
-fn point(event: &Event) -> Option<usize> {
-    let (peer, is_part) = match event.subject {
-        Subject::Call { peer, .. } => (peer, false),
-        Subject::Part { peer, .. } => (peer, true),
-        Subject::Stage { .. } => return None,
-    };
-    match event.operation.family() {
-        // No message goes to nobody.
-        Family::Send | Family::Receive | Family::Exchange if peer == Peer::Null => None,
-        Family::Send => Some(SEND),
-        Family::Receive => Some(RECEIVE),
-        Family::Exchange if !is_part => Some(SEND),
-        Family::Wait if !is_part => Some(WAIT),
-        Family::Barrier | Family::Collective => Some(COLLECTIVE),
-        _ => None,
-    }
-}
-
 /// Files that this process may have open: from now on as many as it may allow itself.
 fn n_files() -> usize {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
@@ -403,9 +276,13 @@ fn is_on(node: &Node, ring: &RingReader) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use mpi_job::{Folder, RingFile};
+    use mpi_trace::{Event, Operation, Peer, RingHeader, Subject};
     use tempfile::{TempDir, tempdir};
 
+    use super::tally::{COLLECTIVE, N_TRIED, RECEIVE, SEND, WAIT, ring_to_try};
     use super::*;
 
     fn ring(folder: &Folder, rank: u32, capacity: u64) -> RingFile {

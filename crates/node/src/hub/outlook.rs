@@ -87,15 +87,15 @@ impl Hub {
             || came.clone().filter_map(|(said, came)| said.filter(|_| !came.is_nan()).map(|(_, ends)| (ends, came)));
         let widths: Vec<f64> = due().map(|(ends, _)| ends.upper - ends.lower).collect();
         let (n, n_held) = (widths.len(), due().filter(|(ends, came)| ends.contains(**came)).count());
-        let told = |of: fn(&(f64, Interval)) -> f64| said.iter().map(|said| said.as_ref().map(of)).collect();
+        let each = |of: fn(&(f64, Interval)) -> f64| said.iter().map(|said| said.as_ref().map(of)).collect();
         Ok(api::Hindcast {
             lead_seconds: past.seconds(past.n_leads),
             step_seconds: past.step.as_secs_f64(),
             confidence: confidence.probability(),
             start: past.start + times(past.step, steps.start as u64),
-            median: told(|(median, _)| *median),
-            lower: told(|(_, ends)| ends.lower),
-            upper: told(|(_, ends)| ends.upper),
+            median: each(|(median, _)| *median),
+            lower: each(|(_, ends)| ends.lower),
+            upper: each(|(_, ends)| ends.upper),
             n,
             held_ratio: (n > 0).then(|| n_held as f64 / n as f64),
             median_width: statistics::median(&widths),
