@@ -1,5 +1,7 @@
 //! What MPI programs call on this host, taken from the rings that the tracer writes anyway: those of this user, and of all users where it is root.
 
+mod tally;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::mem;
@@ -16,8 +18,6 @@ use mpi_job::{JobError, Jobs, RingReader};
 use mpi_trace::RingKind;
 use procfs::process::Process;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-
-mod tally;
 
 use tally::{Tally, price};
 
