@@ -9,8 +9,8 @@
 //! and a week before. So seasonal means, random walks, smoothing, mean reversion and "as yesterday" are all special cases, at
 //! each lead the one that has been right. Weights are held to those of the next shorter lead where there are few
 //! samples. Errors count by their size rather than their square, so that forecasts are medians. Beside the regression stand one that is
-//! held to nothing but the season, the last sample, and the last sample at the same phase; they share the forecast by
-//! their recent errors.
+//! held to nothing but the season, the last sample, and the last sample at the same phase, with the trend that a week has in both
+//! halves; they share the forecast by their recent errors.
 //!
 //! Errors are counted at each lead as they come in, in an interval's usual way. Until twice a lead has passed, they are expected to be as large
 //! as a random walk's that errs at the next shorter lead as was seen. A path is one draw of all leads: errors at

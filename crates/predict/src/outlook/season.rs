@@ -193,21 +193,42 @@ impl Season {
         ]
     }
 
-    /// The last known sample at the same phase of the shortest period.
+    /// The last known sample at the same phase of the shortest period, grown by the trend on the way from there to `lead` steps after `clock` - 1.
     pub(super) fn naive(&self, clock: u64, lead: usize) -> Option<f64> {
         let [short, _] = self.periods.0;
-        if short == 0.0 { None } else { self.before(clock, lead, short).map(|step| step.sample) }
+        let step = if short == 0.0 { None } else { self.step_before(clock, lead, short) }?;
+        let sample = self.at(step).sample;
+        (!sample.is_nan()).then(|| sample + (clock + lead as u64 - 1 - step) as f64 * self.trend(clock))
+    }
+
+    /// The growth in a step of the mean over the shortest period, over the last longest one or as much of it as there is: the lesser of what its two halves
+    /// have, so that a level that moved once is no trend. 0 until twice the shortest period is known.
+    fn trend(&self, clock: u64) -> f64 {
+        let [short, long] = self.periods.0;
+        let n_steps = short.max(long).round().min(clock as f64 - short.ceil());
+        if n_steps < short {
+            return 0.0;
+        }
+        let half = (n_steps / 2.0).floor();
+        let [now, halfway, then] = [0.0, half, 2.0 * half].map(|age| self.at(clock - 1 - age as u64).short);
+        let (late, early) = ((now - halfway) / half, (halfway - then) / half);
+        if late * early > 0.0 { late.abs().min(early.abs()).copysign(late) } else { 0.0 }
     }
 
     /// The step the least number of whole periods before the step `lead` steps after `clock` - 1; `None` for a gap
     /// and before the first sample.
     fn before(&self, clock: u64, lead: usize, period: f64) -> Option<Step> {
+        self.step_before(clock, lead, period).map(|step| self.at(step)).filter(|step| !step.sample.is_nan())
+    }
+
+    fn step_before(&self, clock: u64, lead: usize, period: f64) -> Option<u64> {
         let step = self.days.before(clock + lead as u64 - 1, lead as u64, period)?;
         // With periods that are no whole numbers of steps rounding may reach a step too far back.
-        if clock - step > self.past.len() as u64 {
-            return None;
-        }
-        Some(self.past[(step % self.past.len() as u64) as usize]).filter(|step| !step.sample.is_nan())
+        (clock - step <= self.past.len() as u64).then_some(step)
+    }
+
+    fn at(&self, step: u64) -> Step {
+        self.past[(step % self.past.len() as u64) as usize]
     }
 }
 

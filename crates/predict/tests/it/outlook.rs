@@ -190,6 +190,23 @@ fn holidays_are_sundays() {
     assert!(by_calendar < 0.6 * by_steps, "{by_calendar} is not much less than {by_steps}");
 }
 
+/// Three weeks, and a week ahead with a holiday in it.
+#[test]
+fn a_trend_goes_on_at_every_lead_and_through_holidays() {
+    let calendar = Calendar::new(TimeZone::UTC, ["2026-01-29".parse().unwrap()].into());
+    let start = "2026-01-05T00:00:00Z".parse().unwrap();
+    let of_day = 5.0;
+    let disk = |t: usize| of_day * t as f64 / DAY as f64 + (std::f64::consts::TAU * t as f64 / DAY as f64).sin();
+    let (week, n) = (7 * DAY, 21 * DAY);
+    let mut outlook = daily(week).in_days_of(&calendar, start, Duration::from_secs(1800));
+    let mut noise = Noise(22);
+    (0..n).for_each(|t| outlook.step(disk(t) + 0.1 * noise.next()));
+    for (lead, median) in (1..).zip(outlook.quantiles(week, 0.5)) {
+        let error = median - disk(n + lead - 1);
+        assert!(error.abs() < 0.2 * of_day, "{lead}: {error}");
+    }
+}
+
 #[test]
 fn a_new_level_is_believed_until_one_was_left_again() {
     // Two weeks, a level 30 higher for three days, the old one for five, and the higher one again.
