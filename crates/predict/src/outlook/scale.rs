@@ -24,6 +24,10 @@ const BETTER: f64 = 0.9;
 /// What is added so that a bound itself has a place on the scale, over the mean distance from it.
 const OFFSET: f64 = 0.05;
 
+/// A quantity that is at a bound for more than this share of the time has its own scale: elsewhere the way there and back is a leap from which
+/// anything may be.
+const AT_BOUND_MAX: f64 = 0.02;
+
 /// On which scale forecasts are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -61,6 +65,8 @@ pub(super) struct Spread {
     stretch: [f64; N_STRETCH],
     n_in_stretch: usize,
     n: u64,
+    /// Samples at a bound, of all in stretches.
+    n_at_bound: u64,
     mean: f64,
     /// The largest standard deviation of a stretch.
     furthest: f64,
@@ -131,6 +137,7 @@ impl Spread {
             stretch: [0.0; N_STRETCH],
             n_in_stretch: 0,
             n: 0,
+            n_at_bound: 0,
             mean: 0.0,
             furthest: 0.0,
             own: Means::NONE,
@@ -165,6 +172,7 @@ impl Spread {
         self.n += 1;
         self.mean += (mean - self.mean) / self.n as f64;
         let (low, high) = so_far.range;
+        self.n_at_bound += self.stretch.iter().filter(|value| !(low < **value && **value < high)).count() as u64;
         let other = Transform { scale, range: so_far.range, offset: OFFSET * (self.mean - low).min(high - self.mean) };
         for (means, width) in [(&mut self.own, 1.0), (&mut self.other, other.width(mean))] {
             if width > 0.0 {
@@ -178,7 +186,8 @@ impl Spread {
             return None;
         }
         let least = if so_far.scale == Scale::Linear { BETTER } else { 1.0 };
-        let is_better = other.offset > 0.0 && variation(self.other) < least * variation(self.own);
+        let is_off_bounds = self.n_at_bound as f64 <= AT_BOUND_MAX * (self.n * N_STRETCH as u64) as f64;
+        let is_better = is_off_bounds && other.offset > 0.0 && variation(self.other) < least * variation(self.own);
         let chosen = if is_better { other } else { Transform::linear(so_far.range) };
         // Where the offset lies hardly matters.
         (chosen.scale != so_far.scale).then_some(chosen)

@@ -254,6 +254,21 @@ fn a_bounded_quantity_is_on_the_scale_on_which_it_varies_evenly() {
 }
 
 #[test]
+fn a_queue_that_is_mostly_empty_does_not_reach_to_millions() {
+    let (mut outlook, mut noise) = (daily(DAY).within(0.0, f64::INFINITY), Noise(34));
+    let (mut is_busy, mut longest) = (false, 0.0_f64);
+    for _ in 0..DAY * 28 {
+        // Of a hundred steps it begins to fill in four, and empties in ten.
+        is_busy = if is_busy { noise.next() < 1.28 } else { noise.next() > 1.75 };
+        let length = if is_busy { 20.0 * noise.next().exp() } else { 0.0 };
+        longest = longest.max(length);
+        outlook.step(length);
+        let high = outlook.quantiles(DAY, 0.975).into_iter().fold(0.0, f64::max);
+        assert!(high < 3.0 * longest.max(20.0), "{high} after at most {longest}");
+    }
+}
+
+#[test]
 fn intervals_hold_as_many_samples_as_they_say() {
     let (mut outlook, mut noise) = (Outlook::new(Periods::NONE, 64), Noise(3));
     let mut state = 0.0;
