@@ -317,8 +317,7 @@ impl Outlook {
     fn seasonal_now(&self) -> f64 {
         match self.seasonal {
             Some(Seasonal { period, idx }) if self.clock as f64 >= N_PERIODS_MIN * period => {
-                let features = self.season.features(self.clock, 1);
-                dot(&features, &self.rungs[idx].lasting[N_LEVELS..])
+                dot(&self.season.phase(self.clock, 1).features, &self.rungs[idx].lasting[N_LEVELS..])
             }
             _ => 0.0,
         }
@@ -361,8 +360,8 @@ impl Outlook {
             if !rung.is_due(origin) {
                 continue;
             }
-            let features = self.features(rung.lead);
-            let candidates = self.candidates(rung.lead, &features, &rung.lasting, &rung.plain);
+            let (features, naive) = self.features(rung.lead);
+            let candidates = self.candidates(&features, naive, &rung.lasting, &rung.plain);
             let own = dot(&candidates, &rung.weights);
             let heard = heard(rung.lead).map_or(f64::NAN, |value| self.transform.to_scale(value));
             let pull = if heard.is_nan() { 0.0 } else { rung.weight_of_heard() * (heard + rung.bias() - own) };
@@ -380,23 +379,25 @@ impl Outlook {
         Some(move |lead, probability| last + drift.quantile(lead, probability))
     }
 
-    fn features(&self, lead: usize) -> [f64; N_FEATURES] {
+    /// All regressors of a lead, and the last sample at the same phase.
+    fn features(&self, lead: usize) -> ([f64; N_FEATURES], Option<f64>) {
+        let phase = self.season.phase(self.clock, lead);
         let mut features = [0.0; N_FEATURES];
         features[..N_LEVELS].copy_from_slice(&self.level.features());
-        features[N_LEVELS..].copy_from_slice(&self.season.features(self.clock, lead));
-        features
+        features[N_LEVELS..].copy_from_slice(&phase.features);
+        (features, phase.naive)
     }
 
     fn candidates(
         &self,
-        lead: usize,
         features: &[f64; N_FEATURES],
+        naive: Option<f64>,
         lasting: &[f64; N_FEATURES],
         plain: &[f64; N_FEATURES],
     ) -> [f64; N_CANDIDATES] {
         let by = |coefficients| self.level.mean() + dot(features, coefficients);
         let lasting = by(lasting);
-        [lasting, by(plain), self.level.last(), self.season.naive(self.clock, lead).unwrap_or(lasting)]
+        [lasting, by(plain), self.level.last(), naive.unwrap_or(lasting)]
     }
 }
 

@@ -91,13 +91,14 @@ impl Tails {
     pub(crate) fn learn(&mut self, error: f64, weight: f64, kept: f64) {
         let (weight, kept) = (weight as f32, kept as f32);
         self.n = kept * self.n + weight;
+        self.beyond.iter_mut().for_each(|count| *count *= kept);
         let (below, above) = self.beyond.split_at_mut(N_EDGES);
-        for (tail, error) in [(below, -error), (above, error)] {
-            for (count, edge) in tail.iter_mut().zip(EDGES) {
-                // One that lies on an edge is half beyond it.
-                let share = 0.5 * (f32::from(u8::from(error > edge)) + f32::from(u8::from(error >= edge)));
-                *count = kept * *count + weight * share;
-            }
+        let (tail, error) = if error < 0.0 { (below, -error) } else { (above, error) };
+        let n_beyond = EDGES.partition_point(|edge| *edge < error);
+        tail[..n_beyond].iter_mut().for_each(|count| *count += weight);
+        // One that lies on an edge is half beyond it.
+        if EDGES.get(n_beyond) == Some(&error) {
+            tail[n_beyond] += 0.5 * weight;
         }
     }
 

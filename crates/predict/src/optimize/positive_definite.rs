@@ -1,33 +1,37 @@
 //! Equations with a positive definite matrix, by Cholesky's factor.
 
-/// The lower factor of a positive definite matrix of `n` rows, in its place; `None` when it is not one.
+/// The lower factor of a positive definite matrix of `n` rows, in the place of its lower half, with its transpose above; `None` when it is not one.
 pub(crate) fn cholesky(matrix: &mut [f64], n: usize) -> Option<()> {
-    for i in 0..n {
-        for j in 0..=i {
-            let known: f64 = (0..j).map(|k| matrix[i * n + k] * matrix[j * n + k]).sum();
-            let rest = matrix[i * n + j] - known;
-            if i == j {
-                if rest.is_nan() || rest <= 0.0 {
-                    return None;
-                }
-                matrix[i * n + i] = rest.sqrt();
-            } else {
-                matrix[i * n + j] = rest / matrix[j * n + j];
-            }
+    for j in 0..n {
+        let (done, below) = matrix.split_at_mut((j + 1) * n);
+        let row = &mut done[j * n..];
+        let pivot = row[j];
+        if pivot.is_nan() || pivot <= 0.0 {
+            return None;
+        }
+        row[j] = pivot.sqrt();
+        for (i, other) in (j + 1..n).zip(below.chunks_exact_mut(n)) {
+            other[j] /= row[j];
+            row[i] = other[j];
+            let taken = row[j + 1..=i].iter().map(|factor| factor * row[i]);
+            other[j + 1..=i].iter_mut().zip(taken).for_each(|(value, taken)| *value -= taken);
         }
     }
     Some(())
 }
 
-/// Solves with a lower factor, forward and back, in the place of the right-hand side.
+/// Solves with what [`cholesky`] leaves, forward and back, in the place of the right-hand side.
 pub(crate) fn solve(factor: &[f64], n: usize, side: &mut [f64]) {
-    for i in 0..n {
-        let known: f64 = (0..i).map(|k| factor[i * n + k] * side[k]).sum();
-        side[i] = (side[i] - known) / factor[i * n + i];
+    let rows = || factor.chunks_exact(n.max(1)).enumerate();
+    for (i, row) in rows() {
+        side[i] /= row[i];
+        let known = side[i];
+        side[i + 1..].iter_mut().zip(&row[i + 1..]).for_each(|(rest, factor)| *rest -= factor * known);
     }
-    for i in (0..n).rev() {
-        let known: f64 = (i + 1..n).map(|k| factor[k * n + i] * side[k]).sum();
-        side[i] = (side[i] - known) / factor[i * n + i];
+    for (i, row) in rows().rev() {
+        side[i] /= row[i];
+        let known = side[i];
+        side[..i].iter_mut().zip(&row[..i]).for_each(|(rest, factor)| *rest -= factor * known);
     }
 }
 

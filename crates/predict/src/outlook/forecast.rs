@@ -37,7 +37,7 @@ impl Outlook {
         assert!(lead > 0, "the next sample has lead 1");
         check(probability);
         self.is_ready().then(|| {
-            let [value] = self.at(lead, [probability], &self.errors());
+            let [value] = self.at(lead, [probability], &self.errors_at([probability]));
             value
         })
     }
@@ -49,7 +49,8 @@ impl Outlook {
     #[must_use]
     pub fn forecast_at(&self, lead: usize, confidence: Confidence) -> Option<(f64, Interval)> {
         assert!(lead > 0, "the next sample has lead 1");
-        self.is_ready().then(|| told(self.at(lead, of_interval(confidence), &self.errors())))
+        let probabilities = of_interval(confidence);
+        self.is_ready().then(|| told(self.at(lead, probabilities, &self.errors_at(probabilities))))
     }
 
     /// The medians and the central intervals of leads 1 to `n_leads`; empty while there is no forecast.
@@ -74,7 +75,7 @@ impl Outlook {
         n_leads: usize,
         probabilities: [f64; N],
     ) -> impl Iterator<Item = [f64; N]> + '_ {
-        let errors = if self.is_ready() { self.errors() } else { Vec::new() };
+        let errors = if self.is_ready() { self.errors_at(probabilities) } else { Vec::new() };
         let n_leads = if self.is_ready() { n_leads } else { 0 };
         (1..=n_leads).map(move |lead| self.at(lead, probabilities, &errors))
     }
@@ -124,25 +125,27 @@ impl Outlook {
         let (near, far) = (&self.rungs[below], &self.rungs[above]);
         let lasting = all_between(&near.lasting, &far.lasting, share);
         let plain = all_between(&near.plain, &far.plain, share);
-        let candidates = self.candidates(lead, &self.features(lead), &lasting, &plain);
+        let (features, naive) = self.features(lead);
+        let candidates = self.candidates(&features, naive, &lasting, &plain);
         let own = dot(&candidates, &all_between(&near.weights, &far.weights, share));
         own + between(near.pull, far.pull, share) + self.moved.get(lead - 1).unwrap_or(&0.0)
     }
 
-    pub(super) fn at<const N: usize>(
-        &self,
-        lead: usize,
-        probabilities: [f64; N],
-        errors: &[(Shares, f64)],
-    ) -> [f64; N] {
+    /// Quantiles at a lead, by [`Outlook::errors_at`] of the same probabilities.
+    pub(super) fn at<const N: usize>(&self, lead: usize, probabilities: [f64; N], errors: &[[f64; N]]) -> [f64; N] {
         let said = self.combined(lead, self.place(lead));
         let Place { below, above, share } = self.place_of_errors(lead);
-        probabilities.map(|probability| {
-            let central = self.drift().map_or(said, |drift| drift(lead, probability));
-            let error = |idx: usize| errors[idx].1 * errors[idx].0.quantile(probability);
-            let value = central + between(error(below), error(above), share);
+        std::array::from_fn(|idx| {
+            let central = self.drift().map_or(said, |drift| drift(lead, probabilities[idx]));
+            let value = central + between(errors[below][idx], errors[above][idx], share);
             self.ends.nearest(self.transform.to_value(value))
         })
+    }
+
+    /// The quantiles of errors at each watched lead.
+    pub(super) fn errors_at<const N: usize>(&self, probabilities: [f64; N]) -> Vec<[f64; N]> {
+        let at = |(shares, unit): &(Shares, f64)| probabilities.map(|probability| unit * shares.quantile(probability));
+        self.errors().iter().map(at).collect()
     }
 
     /// The distribution of errors at each watched lead, and its unit.

@@ -3,7 +3,6 @@
 use super::Outlook;
 use super::forecast::between;
 use super::rung::Rung;
-use crate::intervals::Shares;
 
 /// The past of a series in steps of one length.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,7 +121,7 @@ impl Level {
 /// The medians that an outlook states.
 struct Medians<'a> {
     outlook: &'a Outlook,
-    errors: Vec<(Shares, f64)>,
+    errors: Vec<[f64; 1]>,
 }
 
 impl Medians<'_> {
@@ -152,7 +151,7 @@ impl Medians<'_> {
 
 impl Outlook {
     fn medians(&self) -> Option<Medians<'_>> {
-        self.is_ready().then(|| Medians { outlook: self, errors: self.errors() })
+        self.is_ready().then(|| Medians { outlook: self, errors: self.errors_at([0.5]) })
     }
 
     /// The longest lead that is watched.

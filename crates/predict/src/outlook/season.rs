@@ -38,8 +38,20 @@ pub(super) struct Season {
     long: Profile,
     /// The last steps, each at its number modulo their count.
     past: Vec<Step>,
+    /// By how much the series grows in a step.
+    trend: f64,
     /// Finds more of them, unless it is not to.
     search: Option<Search>,
+}
+
+/// What the seasons say of a step that is to come.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Phase {
+    /// What it has by each profile and at the same phase before: for the shortest period as deviations from the mean over one, for the longer one from
+    /// the mean over that.
+    pub(super) features: [f64; N_SEASON],
+    /// The last known sample at the same phase of the shortest period, grown by the trend on the way from there.
+    pub(super) naive: Option<f64>,
 }
 
 /// A sample, NaN for a gap, and the means over the last shortest and longest period.
@@ -72,6 +84,7 @@ impl Season {
             smooth: Profile::new(short, N_CELLS.min(n_slots), MEMORY_SHORT),
             long: Profile::new(long, n_long.min(long as usize), MEMORY_LONG),
             past: vec![Step { sample: f64::NAN, short: f64::NAN, long: f64::NAN }; n_past],
+            trend: 0.0,
             search: Some(Search::new(periods, 0)),
             days: Days::none(),
             periods,
@@ -88,6 +101,7 @@ impl Season {
         self.periods == fresh.periods
             && self.past.len() == fresh.past.len()
             && self.past.iter().all(Step::is_sound)
+            && self.trend.is_finite()
             && [(&self.sharp, &fresh.sharp), (&self.smooth, &fresh.smooth), (&self.long, &fresh.long)]
                 .iter()
                 .all(|(profile, fresh)| profile.is_like(fresh))
@@ -133,6 +147,7 @@ impl Season {
     pub(super) fn learn(&mut self, clock: u64, step: Step, typical: f64) -> impl Iterator<Item = usize> + use<> {
         let place = (clock % self.past.len() as u64) as usize;
         self.past[place] = step;
+        self.trend = self.trend_at(clock);
         let Step { sample, short, long } = step;
         if !sample.is_nan() {
             let clip = CLIP * typical;
@@ -158,77 +173,63 @@ impl Season {
                 Step { sample: step.sample + by, short: step.short + by, long: step.long + by }
             };
         }
+        self.trend = self.trend_at(clock - 1);
     }
 
-    /// What the step `lead` steps after `clock` - 1 has by each profile and at the same phase before: for the shortest period as deviations from the mean over
-    /// one, for the longer one from the mean over that.
-    pub(super) fn features(&self, clock: u64, lead: usize) -> [f64; N_SEASON] {
+    /// The step `lead` steps after `clock` - 1.
+    pub(super) fn phase(&self, clock: u64, lead: usize) -> Phase {
         let mut features = [0.0; N_SEASON];
         let step = clock + lead as u64 - 1;
-        features[..N_GIVEN].copy_from_slice(&self.given(clock, lead, step));
+        let (given, naive) = self.given(clock, lead, step);
+        features[..N_GIVEN].copy_from_slice(&given);
         if let Some(search) = &self.search {
             features[N_GIVEN..].copy_from_slice(&search.features(step));
         }
-        features
+        Phase { features, naive }
     }
 
-    fn given(&self, clock: u64, lead: usize, step: u64) -> [f64; N_GIVEN] {
+    fn given(&self, clock: u64, lead: usize, step: u64) -> ([f64; N_GIVEN], Option<f64>) {
         let [short, long] = self.periods.0;
         if short == 0.0 {
-            return [0.0; N_GIVEN];
+            return ([0.0; N_GIVEN], None);
         }
         let [of_short, of_long] = self.periods.0.map(|period| self.days.place(step, period));
         let (sharp, smooth) = (self.sharp.at(of_short), self.smooth.between(of_short));
-        let yesterday = self.before(clock, lead, short).map_or(sharp, |step| step.sample - step.short);
+        let yesterday = self.before(clock, lead, short);
+        let naive = yesterday.map(|(before, known)| known.sample + (step - before) as f64 * self.trend);
+        let deviation = yesterday.map_or(sharp, |(_, known)| known.sample - known.short);
         if long == 0.0 {
-            return [sharp, smooth, yesterday, 0.0, 0.0];
+            return ([sharp, smooth, deviation, 0.0, 0.0], naive);
         }
         let of_long = if clock as f64 > long { self.long.between(of_long) } else { smooth };
-        [
-            sharp,
-            smooth,
-            yesterday,
-            of_long,
-            self.before(clock, lead, long).map_or(sharp, |step| step.sample - step.long),
-        ]
+        let of_week = self.before(clock, lead, long).map_or(sharp, |(_, known)| known.sample - known.long);
+        ([sharp, smooth, deviation, of_long, of_week], naive)
     }
 
-    /// The last known sample at the same phase of the shortest period, grown by the trend on the way from there to `lead` steps after `clock` - 1.
-    pub(super) fn naive(&self, clock: u64, lead: usize) -> Option<f64> {
-        let [short, _] = self.periods.0;
-        let step = if short == 0.0 { None } else { self.step_before(clock, lead, short) }?;
-        let sample = self.at(step).sample;
-        (!sample.is_nan()).then(|| sample + (clock + lead as u64 - 1 - step) as f64 * self.trend(clock))
-    }
-
-    /// The growth in a step of the mean over the shortest period, over the last longest one or as much of it as there is: the lesser of what its two halves
-    /// have, so that a level that moved once is no trend. 0 until twice the shortest period is known.
-    fn trend(&self, clock: u64) -> f64 {
+    /// The growth in a step of the mean over the shortest period, over the last longest one before the end of step `clock` or as much of it as there is: the
+    /// lesser of what its two halves have, so that a level that moved once is no trend. 0 until twice the shortest period is known.
+    fn trend_at(&self, clock: u64) -> f64 {
         let [short, long] = self.periods.0;
-        let n_steps = short.max(long).round().min(clock as f64 - short.ceil());
+        let n_steps = short.max(long).round().min(clock as f64 + 1.0 - short.ceil());
         if n_steps < short {
             return 0.0;
         }
         let half = (n_steps / 2.0).floor();
-        let [now, halfway, then] = [0.0, half, 2.0 * half].map(|age| self.at(clock - 1 - age as u64).short);
-        let (late, early) = ((now - halfway) / half, (halfway - then) / half);
-        if late * early > 0.0 { late.abs().min(early.abs()).copysign(late) } else { 0.0 }
+        let mean = |age: f64| self.past[((clock - age as u64) % self.past.len() as u64) as usize].short;
+        let (late, early) = (mean(0.0) - mean(half), mean(half) - mean(2.0 * half));
+        if late * early > 0.0 { late.abs().min(early.abs()).copysign(late) / half } else { 0.0 }
     }
 
     /// The step the least number of whole periods before the step `lead` steps after `clock` - 1; `None` for a gap
     /// and before the first sample.
-    fn before(&self, clock: u64, lead: usize, period: f64) -> Option<Step> {
-        self.step_before(clock, lead, period).map(|step| self.at(step)).filter(|step| !step.sample.is_nan())
-    }
-
-    fn step_before(&self, clock: u64, lead: usize, period: f64) -> Option<u64> {
-        let step = self.days.before(clock + lead as u64 - 1, lead as u64, period)?;
+    fn before(&self, clock: u64, lead: usize, period: f64) -> Option<(u64, Step)> {
+        let before = self.days.before(clock + lead as u64 - 1, lead as u64, period)?;
         // With periods that are no whole numbers of steps rounding may reach a step too far back.
-        (clock - step <= self.past.len() as u64).then_some(step)
-    }
-
-    fn at(&self, step: u64) -> Step {
-        self.past[(step % self.past.len() as u64) as usize]
+        if clock - before > self.past.len() as u64 {
+            return None;
+        }
+        let known = self.past[(before % self.past.len() as u64) as usize];
+        (!known.sample.is_nan()).then_some((before, known))
     }
 }
 
@@ -253,7 +254,8 @@ impl Profile {
 
     /// The phase of what is at `place` in time, in steps, in cells.
     fn phase(&self, place: f64) -> f64 {
-        (place / self.period).rem_euclid(1.0) * self.cells.len() as f64
+        let n_periods = place / self.period;
+        (n_periods - n_periods.floor()) * self.cells.len() as f64
     }
 
     pub(super) fn learn(&mut self, place: f64, deviation: f64, clip: f64) {
