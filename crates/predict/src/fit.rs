@@ -131,7 +131,7 @@ pub enum FitError {
         limit: u64,
     },
     /// There is no season in the samples.
-    #[error("no season was found in {n_samples} samples; one that is to be found comes at least six times in them")]
+    #[error("no season was found in {n_samples} samples; one that is to be found comes at least four times in them")]
     NoSeason {
         /// How many samples there are, gaps included.
         n_samples: usize,

@@ -16,7 +16,7 @@ use crate::outlook::{N_SEARCHED_MIN, Periods, periods_of};
 use crate::spec::Spec;
 use crate::task::{Task, Ticket};
 
-/// Windows of samples that are kept to look for seasons in: with the usual window at five minutes a day comes six times in them.
+/// Windows of samples that are kept to look for seasons in: with the usual window a day at five minutes comes six times in them.
 const N_WINDOWS: usize = 3;
 
 /// No look is at more samples than these, three weeks of minutes: it takes as much time as samples.
@@ -51,15 +51,15 @@ impl Look {
 }
 
 impl Auto {
-    /// The step after which a look was due, if one is: whenever the series has doubled until as many samples are kept as ever, then once a
-    /// window, as long as there is no seasonal candidate with a word at any lead.
+    /// The step after which a look was due, if one is: whenever the series is half as long again until as many samples are kept as ever, then once
+    /// a window, as long as there is no seasonal candidate with a word at any lead.
     pub(super) fn look_due(&self) -> Option<u64> {
         self.look.cost?;
         let (last, n_kept) = (self.look.last, self.history.n_kept());
         let due = if self.is_settled() {
             last + self.history.window() as u64
         } else {
-            (2 * last).max(N_SEARCHED_MIN as u64).min(n_kept as u64)
+            (last + last / 2).max(N_SEARCHED_MIN as u64).min(n_kept as u64)
         };
         let is_needed = n_kept >= N_SEARCHED_MIN && !(self.is_settled() && self.has_seasonal_word());
         (is_needed && due <= self.history.clock()).then_some(due)

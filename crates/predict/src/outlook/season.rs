@@ -206,11 +206,11 @@ impl Season {
         ([sharp, smooth, deviation, of_long, of_week], naive)
     }
 
-    /// The growth in a step of the mean over the shortest period, over the last longest one before the end of step `clock` or as much of it as there is: the
-    /// lesser of what its two halves have, so that a level that moved once is no trend. 0 until twice the shortest period is known.
+    /// The growth in a step of the mean over the shorter period, over the last longer one before the end of step `clock` or as much of it as there is: the
+    /// lesser of what its two halves have, so that a level that moved once is no trend. 0 until twice the shorter period is known, and without a longer one.
     fn trend_at(&self, clock: u64) -> f64 {
         let [short, long] = self.periods.0;
-        let n_steps = short.max(long).round().min(clock as f64 + 1.0 - short.ceil());
+        let n_steps = long.round().min(clock as f64 + 1.0 - short.ceil());
         if n_steps < short {
             return 0.0;
         }

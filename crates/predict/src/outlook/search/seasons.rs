@@ -7,9 +7,6 @@ use super::shape::Shape;
 use super::worth::{NEARLY, Worth, clip, refined, worth};
 use super::{FoundSeason, N_FOUND, is_same};
 
-/// Cycles without which a period is not believed: half of them to learn from, the others to hold in.
-const N_CYCLES_MIN: f64 = 6.0;
-
 /// One that is believed already keeps with so much of what others have to explain.
 const KEPT: f64 = 0.5;
 
@@ -23,6 +20,9 @@ const SIDEBAND: f64 = 1.5;
 
 /// How closely seasons are looked for: by default so that it can be done again and again.
 pub(super) trait Manner {
+    /// Cycles without which a period is not believed: half of them to learn from, the others to hold in.
+    const N_CYCLES_MIN: f64 = 6.0;
+
     /// The shortest of the periods is taken that explain so much of what the best one does: multiples of a period explain as much.
     const NEARLY: f64 = NEARLY;
 
@@ -68,7 +68,7 @@ pub(super) fn seasons<M: Manner>(
     let Some(later) = statistics::summary(&samples[n / 2..]) else { return Vec::new() };
     let total = later.variance * later.n as f64;
     let shortest = *Periods::RANGE.start();
-    let longest = (n as f64 / N_CYCLES_MIN).min(manner.longest());
+    let longest = (n as f64 / M::N_CYCLES_MIN).min(manner.longest());
     let mut named: Vec<f64> = given.0.into_iter().filter(|period| (shortest..=longest).contains(period)).collect();
     let is_known = n as f64 >= N_CYCLES_KNOWN * given.0[0];
     let mut rest = samples.to_vec();

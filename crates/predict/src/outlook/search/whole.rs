@@ -84,6 +84,7 @@ fn natural(period: f64, n_samples: f64) -> f64 {
 struct Tuned<'a>(&'a [f64]);
 
 impl Manner for Tuned<'_> {
+    const N_CYCLES_MIN: f64 = 4.0;
     const NEARLY: f64 = NEARLY_TUNED;
 
     fn longest(&self) -> f64 {
@@ -142,4 +143,43 @@ fn power(samples: &[f64], frequency: f64) -> f64 {
         (re, im) = (re * turn_re - im * turn_im, re * turn_im + im * turn_re);
     }
     sum_re * sum_re + sum_im * sum_im
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::paths::Shocks;
+    use super::*;
+
+    /// So many of variance 1.
+    fn noise(n: usize, seed: u64) -> Vec<f64> {
+        Shocks::new(n, seed).next().to_vec()
+    }
+
+    #[test]
+    fn a_clear_day_is_believed_in_the_fifth() {
+        for day in [48, 96, 288] {
+            let found = (0..10).filter(|seed| {
+                let shape = |t: usize| 6.0 * (std::f64::consts::TAU * t as f64 / day as f64).sin();
+                let samples: Vec<f64> = (0..).zip(noise(5 * day, *seed)).map(|(t, noise)| shape(t) + noise).collect();
+                periods(&samples) == Periods::new(&[day as f64]).ok() && periods(&samples[..3 * day]).is_none()
+            });
+            assert!(found.count() >= 9, "{day}");
+        }
+    }
+
+    #[test]
+    fn hardly_any_memory_is_taken_for_a_season() {
+        for kept in [0.9, 0.99, 1.0] {
+            let found = (0..100).filter(|seed| {
+                let mut state = 0.0;
+                let go_on = |noise: f64| {
+                    state = kept * state + noise;
+                    state
+                };
+                periods(&noise(512, *seed).into_iter().map(go_on).collect::<Vec<f64>>()).is_some()
+            });
+            let n_found = found.count();
+            assert!(n_found <= 1, "{n_found} of 100 that keep {kept} of what they were");
+        }
+    }
 }
