@@ -8,6 +8,9 @@ use units::Timestamp;
 /// Steps of an answer, at most; a longer horizon is answered in longer steps.
 pub const N_LEADS_MAX: usize = 360;
 
+/// Those of a series that is too young for longer ones: an hour in steps of 5 min has twelve.
+const N_LEADS_YOUNG: usize = 12 * N_LEADS_MAX;
+
 /// The steps that there are beside the series' own, ascending.
 const STEPS: [Duration; 4] =
     [Duration::from_secs(15), Duration::from_secs(60), Duration::from_secs(300), Duration::from_secs(3600)];
@@ -48,6 +51,14 @@ pub fn step(own: Duration, horizon: Duration) -> Duration {
 #[must_use]
 pub fn longer(step: Duration) -> Option<Duration> {
     STEPS.into_iter().find(|longer| *longer > step)
+}
+
+/// The next shorter step in which a series that is sampled every `own` is looked at to see as far as `horizon`, while too few of this one are known; `None`
+/// where that would be too many steps.
+#[must_use]
+pub fn shorter(own: Duration, step: Duration, horizon: Duration) -> Option<Duration> {
+    let shorter = levels(own).into_iter().rev().find(|shorter| *shorter < step)?;
+    (n_steps(horizon, shorter) <= N_LEADS_YOUNG as u128).then_some(shorter)
 }
 
 /// All steps in which a series that is sampled every `own` is looked at, ascending: each is a multiple of the one before.

@@ -164,7 +164,7 @@ impl Hub {
     /// What is known of what a statement is about, and what it asks of it.
     fn question(&self, asked: &Asked) -> Result<(Pasts, Question), QueryError> {
         let Asked { statement, within, lasting, seasons } = asked;
-        let past = self.pasts(&statement.of, *within)?.with(*seasons);
+        let past = self.pasts_even_if_young(&statement.of, *within)?.with(*seasons);
         let question = past.question(statement, *within, *lasting)?;
         Ok((past, question))
     }

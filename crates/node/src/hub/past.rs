@@ -57,10 +57,26 @@ pub(crate) struct Pasts {
 impl Hub {
     /// What is known of the signals of an expression, in the same steps.
     pub(crate) fn pasts(&self, of: &Expression, within: Duration) -> Result<Pasts, QueryError> {
-        let mut step = Duration::ZERO;
-        for id in of.signals() {
-            step = step.max(self.step_for(id, within, "within")?);
-        }
+        self.pasts_in(of, self.longest(of, |id| self.step_for(id, within, "within"))?, within)
+    }
+
+    /// The same for one answer: in shorter steps as long as too few of those are known.
+    pub(super) fn pasts_even_if_young(&self, of: &Expression, within: Duration) -> Result<Pasts, QueryError> {
+        let own = self.longest(of, |id| self.own_step(id))?;
+        let step = self.longest(of, |id| self.step_for(id, within, "within"))?;
+        even_if_young(own, within, step, |step| self.pasts_in(of, step, within), Pasts::n_known)
+    }
+
+    /// The longest of what the signals of an expression have.
+    fn longest(
+        &self,
+        of: &Expression,
+        step_of: impl Fn(&str) -> Result<Duration, QueryError>,
+    ) -> Result<Duration, QueryError> {
+        of.signals().iter().try_fold(Duration::ZERO, |longest, id| Ok(longest.max(step_of(id)?)))
+    }
+
+    fn pasts_in(&self, of: &Expression, mut step: Duration, within: Duration) -> Result<Pasts, QueryError> {
         loop {
             let parts = of.signals().iter().map(|id| self.past_in(id, step, within)).collect::<Result<Vec<_>, _>>()?;
             if let Some(parts) = aligned(parts) {
@@ -84,9 +100,10 @@ impl Hub {
         }
     }
 
-    /// What is known of a series, in steps that suit a horizon.
+    /// What is known of a series, in steps that suit a horizon, or shorter ones as long as too few of those are known.
     pub(crate) fn past(&self, id: &str, horizon: Duration, field: &'static str) -> Result<Past, QueryError> {
-        self.past_in(id, self.step_for(id, horizon, field)?, horizon)
+        let step = self.step_for(id, horizon, field)?;
+        even_if_young(self.own_step(id)?, horizon, step, |step| self.past_in(id, step, horizon), Past::n_known)
     }
 
     /// The steps in which a series is looked at for a horizon.
@@ -171,6 +188,28 @@ impl Hub {
         let last = entry.last().map_or(now, |last| last.max(now - own.saturating_mul(3)).min(now));
         // The step that is under way is no whole mean yet.
         if step == own { last + Duration::from_nanos(1) } else { (last + own).min(now).floor_to(step) }
+    }
+}
+
+/// The past of what is sampled every `own`, in steps of this length, or in the longest shorter ones of which enough are known to say anything; if there are
+/// none, in the shortest.
+fn even_if_young<T>(
+    own: Duration,
+    horizon: Duration,
+    mut step: Duration,
+    past_in: impl Fn(Duration) -> Result<T, QueryError>,
+    n_known: impl Fn(&T) -> usize,
+) -> Result<T, QueryError> {
+    loop {
+        let past = past_in(step);
+        let is_young = match &past {
+            Ok(past) => n_known(past) < N_NEEDED,
+            Err(error) => matches!(error, QueryError::TooYoung { .. }),
+        };
+        match warn::shorter(own, step, horizon).filter(|_| is_young) {
+            Some(shorter) => step = shorter,
+            None => return past,
+        }
     }
 }
 
@@ -261,9 +300,17 @@ impl Pasts {
         self.parts[0].seconds(n_steps)
     }
 
+    /// Known steps of the signal of which the fewest are.
+    fn n_known(&self) -> usize {
+        self.youngest().n_known()
+    }
+
+    fn youngest(&self) -> &Past {
+        self.parts.iter().min_by_key(|past| past.n_known()).expect("an expression has a signal")
+    }
+
     pub(super) fn too_young(&self) -> QueryError {
-        let n_known = |past: &&Past| past.samples.iter().filter(|sample| !sample.is_nan()).count();
-        self.parts.iter().min_by_key(n_known).expect("an expression has a signal").too_young()
+        self.youngest().too_young()
     }
 }
 
@@ -280,7 +327,7 @@ impl Past {
         let n_in = |length: Duration, step: Duration| length.as_nanos() / step.as_nanos().max(1);
         let since_epoch = self.start.saturating_since(Timestamp::from_nanos(0)) + self.step / 2;
         Resolution {
-            outlook: self.frame().outlook(warn::N_LEADS_MAX),
+            outlook: self.frame().outlook(self.n_leads.max(warn::N_LEADS_MAX)),
             samples: self.samples.clone(),
             n_before: n_in(since_epoch, self.step) as u64,
             ratio: shorter.map_or(1, |shorter| n_in(self.step, shorter) as usize),
@@ -317,12 +364,16 @@ impl Past {
         self.step.as_secs_f64() * n_steps as f64
     }
 
+    fn n_known(&self) -> usize {
+        self.samples.iter().filter(|sample| !sample.is_nan()).count()
+    }
+
     pub(crate) fn too_young(&self) -> QueryError {
         QueryError::TooYoung {
             id: self.id.clone(),
             horizon: times(self.step, self.n_leads as u64),
             step: self.step,
-            have: self.samples.iter().filter(|sample| !sample.is_nan()).count(),
+            have: self.n_known(),
             need: N_NEEDED,
         }
     }

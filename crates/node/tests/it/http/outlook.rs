@@ -24,11 +24,16 @@ impl Host {
 
     /// The same of any shape.
     fn with_steps(self, n: usize, shape: impl Fn(usize) -> f64) -> Self {
-        let series = json!({"id": "shop.requests", "unit": "requests/s", "step": "1800s", "model": "LAST"});
+        self.with_steps_of(STEP, n, shape)
+    }
+
+    fn with_steps_of(self, step: Duration, n: usize, shape: impl Fn(usize) -> f64) -> Self {
+        let length = format!("{}s", step.as_secs());
+        let series = json!({"id": "shop.requests", "unit": "requests/s", "step": length, "model": "LAST"});
         assert_eq!(self.post("/api/v1/series", &series.to_string()).status, 201);
-        let now = clock::now().floor_to(STEP);
+        let now = clock::now().floor_to(step);
         let sample = |i: usize| {
-            let ago = STEP * u32::try_from(n - 1 - i).unwrap();
+            let ago = step * u32::try_from(n - 1 - i).unwrap();
             let bump = (i * 7919 % 13) as f64 - 6.0;
             json!({"time": (now - ago).to_string(), "value": shape(i) + 0.3 * bump})
         };
@@ -213,6 +218,19 @@ fn a_young_series_says_what_it_needs() {
         "{}",
         refused.body
     );
+}
+
+#[test]
+fn a_series_of_minutes_is_looked_at_in_minutes_a_day_ahead() {
+    let host = Host::start().with_steps_of(Duration::from_secs(60), 10, shape);
+    // With less than four steps of five minutes.
+    let outlook: Outlook = host.get("/api/v1/series/shop.requests/outlook?horizon=24h").json();
+    assert_eq!((outlook.step_seconds, outlook.median.len()), (60.0, 1440));
+    let width = |idx: usize| outlook.upper[idx] - outlook.lower[idx];
+    assert!(width(1439) > 3.0 * width(60) && width(60) > width(0), "{} {} {}", width(0), width(60), width(1439));
+    let answer: Probability = host.get("/api/v1/probability?statement=shop.requests%3E300&within=24h").json();
+    assert_eq!((answer.step_seconds, answer.within_seconds), (60.0, 86_400.0));
+    host.get("/api/v1/series/shop.requests/outlook?horizon=14d").check_refused(409, NotReady, None);
 }
 
 #[test]
