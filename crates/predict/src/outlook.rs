@@ -80,6 +80,9 @@ const N_PERIODS_MIN: f64 = 1.5;
 /// Known samples without which there is no forecast.
 const N_KNOWN_MIN: f64 = 4.0;
 
+/// No sample counts for more: sums of squares of such can be numbers.
+const SAMPLE_MAX: f64 = 1e100;
+
 /// More steps than anybody will ever take.
 const CLOCK_MAX: u64 = 1 << 52;
 
@@ -196,7 +199,7 @@ impl Outlook {
     /// lead is learned from how right it was.
     fn step_hearing(&mut self, sample: f64, heard: impl Fn(usize) -> Option<f64>) {
         self.moved.clear();
-        let sample = if sample.is_finite() { sample } else { f64::NAN };
+        let sample = if sample.is_finite() { sample.clamp(-SAMPLE_MAX, SAMPLE_MAX) } else { f64::NAN };
         self.grid.learn(sample);
         self.ends.learn(sample);
         if let Some(better) = self.spread.learn(sample, self.transform) {

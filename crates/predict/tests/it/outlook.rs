@@ -424,6 +424,18 @@ fn gaps_and_infinities_are_left_out() {
 }
 
 #[test]
+fn the_largest_samples_have_forecasts_that_are_numbers() {
+    let largest = |t: usize| f64::MAX * if t / 3 % 2 == 0 { 1.0 } else { -1.0 };
+    let grown = |t: usize| f64::MAX * t as f64 / (DAY * 16) as f64;
+    for of in [&largest as &dyn Fn(usize) -> f64, &grown] {
+        let mut outlook = daily(DAY);
+        (0..DAY * 16).for_each(|t| outlook.step(of(t)));
+        let quantiles = outlook.quantiles(DAY, 0.9);
+        assert!(quantiles.iter().all(|value| value.is_finite()), "{quantiles:?}");
+    }
+}
+
+#[test]
 fn of_a_season_that_does_not_come_half_again_nothing_is_known() {
     let periods = Periods::new(&[48.0, 336.0]).unwrap();
     let known = [504, 503, 72, 71].map(|n| periods.known_in(n).steps().collect::<Vec<_>>());
