@@ -80,8 +80,8 @@ const N_PERIODS_MIN: f64 = 1.5;
 /// Known samples without which there is no forecast.
 const N_KNOWN_MIN: f64 = 4.0;
 
-/// No sample counts for more: sums of squares of such can be numbers.
-const SAMPLE_MAX: f64 = 1e100;
+/// No sample counts for more: sums of squares of such are numbers still.
+const SAMPLE_MAX: f64 = 1e150;
 
 /// More steps than anybody will ever take.
 const CLOCK_MAX: u64 = 1 << 52;
