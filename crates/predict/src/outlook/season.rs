@@ -23,6 +23,9 @@ pub(super) const N_SLOTS_MAX: usize = 1440;
 const MEMORY_SHORT: f64 = 10.0;
 const MEMORY_LONG: f64 = 4.0;
 
+/// A trend has to grow by more than so many mean absolute deviations over the time that it is taken from.
+const TREND_MIN: f64 = 2.0;
+
 /// No sample moves a profile by more than from so many mean absolute deviations away: a level that shifts is no season.
 pub(super) const CLIP: f64 = 8.0;
 
@@ -147,7 +150,7 @@ impl Season {
     pub(super) fn learn(&mut self, clock: u64, step: Step, typical: f64) -> impl Iterator<Item = usize> + use<> {
         let place = (clock % self.past.len() as u64) as usize;
         self.past[place] = step;
-        self.trend = self.trend_at(clock);
+        self.trend = self.trend_at(clock, typical);
         let Step { sample, short, long } = step;
         if !sample.is_nan() {
             let clip = CLIP * typical;
@@ -173,7 +176,6 @@ impl Season {
                 Step { sample: step.sample + by, short: step.short + by, long: step.long + by }
             };
         }
-        self.trend = self.trend_at(clock - 1);
     }
 
     /// The step `lead` steps after `clock` - 1.
@@ -207,8 +209,9 @@ impl Season {
     }
 
     /// The growth in a step of the mean over the shorter period, over the last longer one before the end of step `clock` or as much of it as there is: the
-    /// lesser of what its two halves have, so that a level that moved once is no trend. 0 until twice the shorter period is known, and without a longer one.
-    fn trend_at(&self, clock: u64) -> f64 {
+    /// lesser of what its two halves have, so that a level that moved once is no trend. 0 until twice the shorter period is known, without a longer one, and for less than samples deviate by
+    /// anyway.
+    fn trend_at(&self, clock: u64, typical: f64) -> f64 {
         let [short, long] = self.periods.0;
         let n_steps = long.round().min(clock as f64 + 1.0 - short.ceil());
         if n_steps < short {
@@ -217,7 +220,8 @@ impl Season {
         let half = (n_steps / 2.0).floor();
         let mean = |age: f64| self.past[((clock - age as u64) % self.past.len() as u64) as usize].short;
         let (late, early) = (mean(0.0) - mean(half), mean(half) - mean(2.0 * half));
-        if late * early > 0.0 { late.abs().min(early.abs()).copysign(late) / half } else { 0.0 }
+        let is_clear = (late + early).abs() > TREND_MIN * typical;
+        if is_clear && late * early > 0.0 { late.abs().min(early.abs()).copysign(late) / half } else { 0.0 }
     }
 
     /// The step the least number of whole periods before the step `lead` steps after `clock` - 1; `None` for a gap
