@@ -33,6 +33,7 @@ pub use question::{Question, QuestionError};
 pub use rule::{Rule, RuleError, Rules, RulesError, says};
 pub use statement::{Comparison, Statement, StatementError, Subject};
 pub use steps::{
-    HORIZON_MAX, N_LEADS_MAX, in_common, levels, longer, n_steps, near, no_sample_since, past, past_beside, shorter, step,
+    HORIZON_MAX, N_LEADS_MAX, in_common, levels, longer, n_steps, near, no_sample_since, past, past_beside, shorter,
+    step,
 };
 pub use trial::{Alarm, Trial, trial};

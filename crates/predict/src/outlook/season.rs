@@ -209,8 +209,8 @@ impl Season {
     }
 
     /// The growth in a step of the mean over the shorter period, over the last longer one before the end of step `clock` or as much of it as there is: the
-    /// lesser of what its two halves have, so that a level that moved once is no trend. 0 until twice the shorter period is known, without a longer one, and for less than samples deviate by
-    /// anyway.
+    /// lesser of what its two halves have, so that a level that moved once is no trend. 0 until twice the shorter period is known, without a longer
+    /// one, and where samples deviate by as much anyway.
     fn trend_at(&self, clock: u64, typical: f64) -> f64 {
         let [short, long] = self.periods.0;
         let n_steps = long.round().min(clock as f64 + 1.0 - short.ceil());

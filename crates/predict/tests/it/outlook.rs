@@ -425,7 +425,7 @@ fn gaps_and_infinities_are_left_out() {
 
 #[test]
 fn the_largest_samples_have_forecasts_that_are_numbers() {
-    let largest = |t: usize| f64::MAX * if t / 3 % 2 == 0 { 1.0 } else { -1.0 };
+    let largest = |t: usize| f64::MAX * if (t / 3).is_multiple_of(2) { 1.0 } else { -1.0 };
     let grown = |t: usize| f64::MAX * t as f64 / (DAY * 16) as f64;
     for of in [&largest as &dyn Fn(usize) -> f64, &grown] {
         let mut outlook = daily(DAY);
