@@ -186,7 +186,7 @@ impl Spread {
             return None;
         }
         let least = if so_far.scale == Scale::Linear { BETTER } else { 1.0 };
-        let is_off_bounds = self.n_at_bound as f64 <= AT_BOUND_MAX * (self.n * N_STRETCH as u64) as f64;
+        let is_off_bounds = self.n_at_bound as f64 <= AT_BOUND_MAX * N_STRETCH as f64 * self.n as f64;
         let is_better = is_off_bounds && other.offset > 0.0 && variation(self.other) < least * variation(self.own);
         let chosen = if is_better { other } else { Transform::linear(so_far.range) };
         // Where the offset lies hardly matters.

@@ -57,7 +57,7 @@ impl Manner for OnLine {
 }
 
 /// The seasons of evenly spaced samples, NaN for a gap, beside those that are given, and the cells of their shapes. `before` are periods
-/// that were believed so far. None is longer than a sixth of the samples.
+/// that were believed so far. Each comes [`Manner::N_CYCLES_MIN`] times at least.
 pub(super) fn seasons<M: Manner>(
     samples: &[f64],
     given: Periods,
