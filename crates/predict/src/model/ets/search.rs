@@ -16,6 +16,9 @@ pub(super) struct Best {
 /// How close smoothing constants come to the ends of their ranges, as in R's forecast package.
 const MARGIN: f64 = 1e-4;
 
+/// With less of it alpha may be a thousand and forecasts be what rounding leaves of the difference of two numbers of any size.
+const PHI_MIN: f64 = 0.1;
+
 /// The range of phi that is usual: below it a slope is over before it shows, above it is not damped.
 const PHI_USUAL: (f64, f64) = (0.8, 0.98);
 
@@ -66,7 +69,7 @@ fn place(at: &[f64], trend: Trend, region: Region) -> Smoothing {
         (Trend::None, _) => 0.0,
         (Trend::Additive, _) => 1.0,
         (Trend::Damped, Region::Usual) => PHI_USUAL.0 + (PHI_USUAL.1 - PHI_USUAL.0) * at[2],
-        (Trend::Damped, Region::Admissible) => inside(2, 0.0, 1.0),
+        (Trend::Damped, Region::Admissible) => inside(2, PHI_MIN, 1.0),
     };
     let alpha = match (trend, region) {
         (_, Region::Usual) => inside(0, 0.0, 1.0),
