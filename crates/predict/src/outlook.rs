@@ -233,10 +233,15 @@ impl Outlook {
             self.score(sample);
         }
         let expected = self.seasonal_now();
+        let was_whole = self.level.are_whole();
         let shift = self.level.step(sample, expected);
         let step = Step { sample, short: self.level.mean(), long: self.level.long_mean() };
         let changed = self.season.learn(self.clock, step, self.level.typical());
         self.clock += 1;
+        let are_whole = self.level.are_whole();
+        if are_whole != was_whole && self.season.is_given() {
+            self.begin(std::array::from_fn(|idx| are_whole[idx] && !was_whole[idx]));
+        }
         if let Some(shift) = shift {
             self.season.shift(self.clock, shift);
             self.rungs.iter_mut().for_each(|rung| rung.shift(shift.by));
@@ -244,6 +249,17 @@ impl Outlook {
         self.forget(changed);
         if self.clock < AGE_YOUNG || self.clock.is_multiple_of(FIT_EVERY) {
             self.fit();
+        }
+    }
+
+    /// The shortest period, the longest one, or both are whole for the first time: what is under way is seen anew from their means.
+    fn begin(&mut self, are_whole: [bool; 2]) {
+        self.season.begin(self.clock, are_whole, self.level.typical());
+        if are_whole[0] {
+            for rung in &mut self.rungs {
+                let lead = rung.lead;
+                rung.restate(self.level.mean(), |origin| self.season.phase(origin + 1, lead).features);
+            }
         }
     }
 

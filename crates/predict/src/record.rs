@@ -19,8 +19,9 @@ pub struct Record {
 struct Said {
     /// The step after which it was said.
     at: usize,
-    /// By futures alone, and as it was told.
+    /// By futures alone, by what such shares came to, and as it was told.
     drawn: f64,
+    fitted: f64,
     told: f64,
     came: bool,
 }
@@ -37,23 +38,25 @@ pub struct Bin {
 }
 
 /// What a probability by futures is worth: a logistic regression of what came on its log odds (Platt 1999), and on how much more came true
-/// lately than was said, beside in all.
+/// lately than was said, beside in all; drawn to the share that came true as far as that has been closer (Bates and Granger 1969).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Worth {
     intercept: f64,
     slope: f64,
+    base: f64,
+    weight_of_base: f64,
 }
 
 /// Fewer statements say nothing of what they are worth.
 const N_MIN: usize = 20;
 
-/// With fewer, none is corrected.
-const N_WORTH_MIN: usize = 5;
-
 /// What is expected of intercept, slope and the coefficient of what came lately before there is a record, and its standard deviations.
 const EXPECTED: [f64; N_COEFFICIENTS] = [0.0, 1.0, 0.0];
 const DEVIATIONS: [f64; N_COEFFICIENTS] = [1.0, 0.25, 3.0];
 const N_COEFFICIENTS: usize = 3;
+
+/// The base rate counts for nothing until the squares of what it differs by have come to about this.
+const HELD: f64 = 1.0;
 
 /// What is left of what came lately after the time that an answer is about.
 const KEPT: f64 = 0.7;
@@ -79,14 +82,14 @@ impl Record {
         self.said.last().map(|said| said.at)
     }
 
-    /// Takes what futures said after step `at`, what was told of it, and what came.
+    /// Takes what futures said after step `at`, what that was worth by then, and what came.
     ///
     /// # Panics
-    /// When `at` is before [`Record::last_at`], or a probability is none.
-    pub fn add(&mut self, at: usize, drawn: f64, told: f64, came: bool) {
+    /// When `at` is before [`Record::last_at`], or `drawn` is no probability.
+    pub fn add(&mut self, at: usize, drawn: f64, worth: Worth, came: bool) {
         assert!(self.last_at().is_none_or(|last| last <= at), "answers are taken in the order of time");
-        assert!([drawn, told].iter().all(|share| (0.0..=1.0).contains(share)), "{drawn} or {told} is no probability");
-        self.said.push(Said { at, drawn, told, came });
+        assert!((0.0..=1.0).contains(&drawn), "{drawn} is no probability");
+        self.said.push(Said { at, drawn, fitted: worth.fitted(drawn), told: worth.told(drawn), came });
     }
 
     /// What an answer at step `at` is worth by those whose time is over then. Long after the last of them, what came lately counts no more.
@@ -95,9 +98,6 @@ impl Record {
         let n_over = |at: usize| self.said.partition_point(|said| said.at.saturating_add(self.n_leads) <= at);
         let over = &self.said[..n_over(at)];
         let (Some(first), Some(last)) = (over.first(), over.last()) else { return Worth::FULL };
-        if over.len() < N_WORTH_MIN {
-            return Worth::FULL;
-        }
         // Answers whose times overlap say nearly the same.
         let n_independent = 1.0 + (last.at - first.at) as f64 / self.n_leads as f64;
         let weight = (n_independent / over.len() as f64).min(1.0);
@@ -110,7 +110,27 @@ impl Record {
         let rows: Vec<_> = over.iter().map(row).collect();
         let [intercept, slope, of_lately] = most_likely(&rows, weight);
         // What is said to be more probable is never told to be less.
-        Worth { intercept: intercept + of_lately * lately_at(at), slope: slope.max(0.0) }
+        let slope = slope.max(0.0);
+        let (base, weight_of_base) = self.base(over, weight);
+        Worth { intercept: intercept + of_lately * lately_at(at), slope, base, weight_of_base }
+    }
+
+    /// The base rate of these answers, by Laplace's rule, and what it is to count for beside the regression: what made the least squared error.
+    fn base(&self, over: &[Said], weight: f64) -> (f64, f64) {
+        let rate = |n_true: usize, n: usize| (weight * n_true as f64 + 1.0) / (weight * n as f64 + 2.0);
+        let (mut n_known, mut n_true) = (0, 0);
+        let (mut product, mut square) = (0.0, 0.0);
+        for said in over {
+            while over[n_known].at.saturating_add(self.n_leads) <= said.at {
+                n_true += usize::from(over[n_known].came);
+                n_known += 1;
+            }
+            let apart = rate(n_true, n_known) - said.fitted;
+            product += weight * apart * (f64::from(u8::from(said.came)) - said.fitted);
+            square += weight * apart * apart;
+        }
+        n_true = over.iter().filter(|said| said.came).count();
+        (rate(n_true, over.len()), (product / (square + HELD)).clamp(0.0, 1.0))
     }
 
     /// How many statements there were.
@@ -163,11 +183,17 @@ impl Record {
 
 impl Worth {
     /// That of a probability that is told as it was drawn.
-    pub const FULL: Self = Self { intercept: 0.0, slope: 1.0 };
+    pub const FULL: Self = Self { intercept: 0.0, slope: 1.0, base: 0.0, weight_of_base: 0.0 };
 
     /// What is told of a probability that futures gave. One that is worth its full odds stays as it is.
     #[must_use]
     pub fn told(self, drawn: f64) -> f64 {
+        let fitted = self.fitted(drawn);
+        fitted + self.weight_of_base * (self.base - fitted)
+    }
+
+    /// The same by the regression alone.
+    fn fitted(self, drawn: f64) -> f64 {
         let odds = log_odds(drawn);
         let correction = logistic(self.intercept + self.slope * odds) - logistic(odds);
         (drawn + correction).clamp(0.0, 1.0)
@@ -278,7 +304,7 @@ mod tests {
     fn of(said: impl IntoIterator<Item = (f64, bool)>) -> Record {
         let mut record = Record::new(1);
         for (at, (drawn, came)) in said.into_iter().enumerate() {
-            record.add(at, drawn, record.worth(at).told(drawn), came);
+            record.add(at, drawn, record.worth(at), came);
         }
         record
     }
@@ -286,7 +312,10 @@ mod tests {
     #[test]
     fn brier_scores_are_those_of_the_definition() {
         assert!(!Record::new(1).tells() && Record::new(1).brier().is_nan());
-        let record = of([(0.9, true), (0.95, false), (0.0, false), (1.0, true)]);
+        let mut record = Record::new(1);
+        for (at, (drawn, came)) in [(0.9, true), (0.95, false), (0.0, false), (1.0, true)].into_iter().enumerate() {
+            record.add(at, drawn, Worth::FULL, came);
+        }
         assert!((record.brier() - (0.01 + 0.9025) / 4.0).abs() < 1e-12);
         assert!((record.brier_of_base_rate() - 0.25).abs() < 1e-12);
         let bins = record.bins();
@@ -327,11 +356,24 @@ mod tests {
     }
 
     #[test]
+    fn what_is_worse_than_the_base_rate_is_drawn_to_it() {
+        let base = |record: &Record| (record.worth(300).told(1.0), record.brier(), record.brier_of_base_rate());
+        let mut chance = Random::seeded(2);
+        let (told, brier, of_base) = base(&of((0..200).map(|_| (1.0, chance.uniform() < 0.5))));
+        assert!((told - 0.5).abs() < 0.1 && brier < of_base + 0.03, "{told} {brier} {of_base}");
+        // Whoever never was right is not believed for long.
+        let (told, brier, _) = base(&of((0..20).map(|_| (1.0, false))));
+        assert!(told < 0.1 && brier < 0.12, "{told} {brier}");
+    }
+
+    #[test]
     fn nothing_is_learned_from_what_is_not_over() {
         let mut record = Record::new(50);
-        (0..100).for_each(|at| record.add(at, 0.99, 0.99, false));
-        assert_eq!(record.worth(52), Worth::FULL);
+        (0..100).for_each(|at| record.add(at, 0.99, Worth::FULL, false));
+        assert_eq!(record.worth(49), Worth::FULL);
         // Answers about nearly the same time count for few.
-        assert!(record.worth(149).told(0.99) > 0.5);
+        let mut apart = Record::new(1);
+        (0..100).for_each(|at| apart.add(at, 0.99, Worth::FULL, false));
+        assert!(record.worth(149).told(0.99) > 10.0 * apart.worth(149).told(0.99));
     }
 }

@@ -172,7 +172,7 @@ pub enum Region {
     /// `usual`: 0 < beta < alpha < 1 and 0.8 <= phi <= 0.98, where every state is a mean of past ones.
     #[default]
     Usual,
-    /// `admissible`: wherever old samples lose their weight (Hyndman, Koehler, Ord and Snyder 2008, chapter 10).
+    /// `admissible`: wherever old samples lose their weight (Hyndman, Koehler, Ord and Snyder 2008, chapter 10), with `phi` of 0.1 or more.
     Admissible,
 }
 

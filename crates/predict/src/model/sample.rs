@@ -36,7 +36,7 @@ impl Centred {
         let deviations: Vec<f64> = samples.iter().map(|sample| sample - mean).collect();
         let squares = deviations.iter().filter(|deviation| !deviation.is_nan()).map(|deviation| deviation * deviation);
         let power = squares.sum::<f64>() / n_known as f64;
-        if !power.is_finite() {
+        if !(mean.is_finite() && power.is_finite()) {
             return Err(too_large(spec, samples));
         }
         let spread = deviations.iter().fold(0.0_f64, |most, deviation| most.max(deviation.abs()));

@@ -16,6 +16,27 @@ const N_FIRST: f64 = 30.0;
 /// Lengths of a lead that have to pass until its errors are known.
 const N_KNOWN: f64 = 2.0;
 
+/// A series that is adrift stays on the nearer side of where it is now with this probability, whatever errors were before.
+const REACHED: f64 = 0.9;
+
+/// What errors are multiples of, from the median on: below it and above it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Units {
+    /// The median itself, in the unit of the series and as a quantile of the distribution.
+    median: f64,
+    centre: f64,
+    below: f64,
+    above: f64,
+}
+
+impl Units {
+    /// The error that is this quantile of the distribution.
+    pub(super) fn of(self, quantile: f64) -> f64 {
+        let away = quantile - self.centre;
+        self.median + away * if away < 0.0 { self.below } else { self.above }
+    }
+}
+
 /// Where a lead lies between watched ones.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
@@ -144,13 +165,15 @@ impl Outlook {
 
     /// The quantiles of errors at each watched lead.
     pub(super) fn errors_at<const N: usize>(&self, probabilities: [f64; N]) -> Vec<[f64; N]> {
-        let at = |(shares, unit): &(Shares, f64)| probabilities.map(|probability| unit * shares.quantile(probability));
-        self.errors().iter().map(at).collect()
+        let of_lead =
+            |(shares, units): &(Shares, Units)| probabilities.map(|probability| units.of(shares.quantile(probability)));
+        self.errors().iter().map(of_lead).collect()
     }
 
-    /// The distribution of errors at each watched lead, and its unit.
-    pub(super) fn errors(&self) -> Vec<(Shares, f64)> {
+    /// The distribution of errors at each watched lead, and its units.
+    pub(super) fn errors(&self) -> Vec<(Shares, Units)> {
         let mut shares = Shares::NORMAL;
+        let adrift = self.level.is_adrift().then(|| self.level.last());
         // A first forecast errs as samples differ from their mean; longer ones, until they are known, as a random walk.
         let (mut expected, mut shorter) = (NORMAL_DEVIATION * self.level.typical(), 1.0);
         let of_rung = |(idx, rung): (usize, &Rung)| {
@@ -158,7 +181,15 @@ impl Outlook {
             let lead = rung.lead as f64;
             expected = between(expected * (lead / shorter).sqrt(), rung.unit(), (rung.n_leads() / N_KNOWN).min(1.0));
             shorter = lead;
-            (shares, expected)
+            let centre = shares.quantile(0.5);
+            let mut units = Units { median: expected * centre, centre, below: expected, above: expected };
+            // Whether it comes back from where it never was, and when, is not known.
+            if let Some(last) = adrift {
+                let away = last - self.combined(rung.lead, self.place(rung.lead)) - units.median;
+                units.below = units.below.max(away / (shares.quantile(1.0 - REACHED) - centre));
+                units.above = units.above.max(away / (shares.quantile(REACHED) - centre));
+            }
+            (shares, units)
         };
         self.rungs.iter().enumerate().map(of_rung).collect()
     }

@@ -139,6 +139,11 @@ impl Level {
         self.drift
     }
 
+    /// Whether it is where it has never been, and neither on its way nor at rest there.
+    pub(super) fn is_adrift(&self) -> bool {
+        self.drift.is_none() && self.shifts.n_adrift() > 0
+    }
+
     /// Of the last short period, from which everything else is counted.
     pub(super) fn mean(&self) -> f64 {
         self.short.mean
@@ -147,6 +152,11 @@ impl Level {
     /// Of the last long period.
     pub(super) fn long_mean(&self) -> f64 {
         self.long.mean
+    }
+
+    /// Whether a whole shortest and a whole longest period are known.
+    pub(super) fn are_whole(&self) -> [bool; 2] {
+        [&self.short, &self.long].map(|mean| mean.n_seen == mean.samples.len())
     }
 
     /// The samples of the last long period, NaN for gaps, oldest first.

@@ -2,6 +2,7 @@
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
+use super::forecast::Units;
 use crate::intervals::Shares;
 use crate::random::Random;
 
@@ -87,11 +88,11 @@ impl Errors {
     const MOST: f64 = 3.75;
     const PER_DEVIATION: f64 = 32.0;
 
-    /// From a distribution in units of so much.
-    pub(super) fn new(shares: &Shares, unit: f64) -> Self {
+    /// From a distribution in these units.
+    pub(super) fn new(shares: &Shares, units: Units) -> Self {
         let normal = Normal::standard();
         let n = (2.0 * Self::MOST * Self::PER_DEVIATION) as usize;
-        let at = |idx: usize| unit * shares.quantile(normal.cdf(idx as f64 / Self::PER_DEVIATION - Self::MOST));
+        let at = |idx: usize| units.of(shares.quantile(normal.cdf(idx as f64 / Self::PER_DEVIATION - Self::MOST)));
         Self((0..=n).map(at).collect())
     }
 

@@ -6,6 +6,7 @@ use crate::intervals::Tails;
 use crate::optimize::positive_definite::{cholesky, solve};
 
 use super::means::Means;
+use super::season::N_SEASON;
 use super::{N_FEATURES, N_LEVELS};
 
 /// Forecasts of one lead under way at once, at most: neighbouring ones of a long lead say nearly the same.
@@ -231,6 +232,16 @@ impl Rung {
     /// The level from which forecasts under way were made has moved. They are as wrong as they are, but nothing is learned from that.
     pub(super) fn shift(&mut self, by: f64) {
         self.said.iter_mut().for_each(|said| said.level += by);
+    }
+
+    /// Sees what is under way from this level, and with these regressors of seasons by the step at which it was said.
+    pub(super) fn restate(&mut self, level: f64, season: impl Fn(u64) -> [f64; N_SEASON]) {
+        for said in self.said.iter_mut().filter(|said| said.origin != u64::MAX) {
+            let by = said.level - level;
+            said.features[..N_LEVELS - 1].iter_mut().for_each(|deviation| *deviation += by);
+            said.features[N_LEVELS..].copy_from_slice(&season(said.origin));
+            said.level = level;
+        }
     }
 
     /// Begins anew with a regressor that means something else from here on.

@@ -151,16 +151,57 @@ impl Season {
         let place = (clock % self.past.len() as u64) as usize;
         self.past[place] = step;
         self.trend = self.trend_at(clock, typical);
-        let Step { sample, short, long } = step;
-        if !sample.is_nan() {
-            let clip = CLIP * typical;
-            let [of_short, of_long] = self.periods.0.map(|period| self.days.place(clock, period));
-            self.sharp.learn(of_short, sample - short, clip);
-            self.smooth.learn(of_short, sample - short, clip);
-            self.long.learn(of_long, sample - long, clip);
-        }
-        let changed = self.search.as_mut().map_or([false; N_FOUND], |search| search.learn(sample, typical));
+        self.learn_profiles(clock, step, [true; 2], CLIP * typical);
+        let changed = self.search.as_mut().map_or([false; N_FOUND], |search| search.learn(step.sample, typical));
         (N_GIVEN..).zip(changed).filter(|(_, has_changed)| *has_changed).map(|(idx, _)| idx)
+    }
+
+    /// The shortest period, the longest one, or both were whole for the first time with step `clock` - 1: what came in them deviates from their mean, and
+    /// not from that of what there was by then.
+    pub(super) fn begin(&mut self, clock: u64, are_whole: [bool; 2], typical: f64) {
+        let fresh = Self::new(self.periods);
+        let [is_short, is_long] = are_whole;
+        if is_short {
+            (self.sharp, self.smooth) = (fresh.sharp, fresh.smooth);
+        }
+        if is_long {
+            self.long = fresh.long;
+        }
+        let n = self.past.len() as u64;
+        let Step { short, long, .. } = self.past[((clock - 1) % n) as usize];
+        let n_steps = self.periods.0[usize::from(is_long)].max(self.periods.memory()).round() as u64;
+        for at in clock - n_steps..clock {
+            let step = &mut self.past[(at % n) as usize];
+            if is_short {
+                step.short = short;
+            }
+            if is_long {
+                step.long = long;
+            }
+            let step = *step;
+            self.learn_profiles(at, step, are_whole, CLIP * typical);
+        }
+    }
+
+    /// Learns what a step has at its phase of the shortest period, the longest one, or both.
+    fn learn_profiles(
+        &mut self,
+        clock: u64,
+        Step { sample, short, long }: Step,
+        [of_short, of_long]: [bool; 2],
+        clip: f64,
+    ) {
+        if sample.is_nan() {
+            return;
+        }
+        let [short_place, long_place] = self.periods.0.map(|period| self.days.place(clock, period));
+        if of_short {
+            self.sharp.learn(short_place, sample - short, clip);
+            self.smooth.learn(short_place, sample - short, clip);
+        }
+        if of_long {
+            self.long.learn(long_place, sample - long, clip);
+        }
     }
 
     /// The level has moved, up to step `clock` - 1: what was before goes along, and what came since deviates from what it is by now.

@@ -17,7 +17,7 @@ const N_PERIODS_KNOWN: f64 = 0.5;
 const N_KNOWN: f64 = 64.0;
 
 /// A shift takes back the one before where so little of the larger one is left of both.
-const TAKEN_BACK: f64 = 0.5;
+const TAKEN_BACK: f64 = 0.25;
 
 /// Shifts up to so many times one that was taken back are expected to be taken back as well, and for how many periods.
 const ALIKE: f64 = 1.25;

@@ -9,6 +9,7 @@ use crate::testdata::{NAB, samples};
 
 mod agreeing;
 mod calendar;
+mod new_level;
 
 /// Normal by the sum of twelve uniform numbers, which is good to three standard deviations.
 struct Noise(u64);
@@ -55,6 +56,28 @@ fn a_day_s_and_a_week_s_shape_are_found() {
     assert!(ours < 0.5 * naive, "{} is not half of {}", ours / n, naive / n);
     assert!(outlook.season_weight().is_some_and(|season| season > 0.7), "{:?}", outlook.season_weight());
     assert_eq!(outlook.n_leads_seen(), 2 * DAY);
+}
+
+#[test]
+fn where_a_series_begins_does_not_matter() {
+    // A job of an hour at the same time each day; what is known of the noise a day ahead is nothing.
+    let job = |t: usize| if t % DAY < 2 { 60.0 } else { 0.0 };
+    let away_from = |begin: usize| {
+        let (mut outlook, mut noise) = (daily(DAY), Noise(5));
+        let mut away = Vec::new();
+        for t in 0..28 * DAY {
+            let sample = job(t) + noise.next();
+            if t >= begin {
+                outlook.step(sample);
+            }
+            if t >= 14 * DAY {
+                away.push((outlook.quantile(DAY, 0.5).unwrap() - job(t)).abs());
+            }
+        }
+        away.iter().sum::<f64>() / away.len() as f64
+    };
+    let (in_job, before) = (away_from(0), away_from(DAY / 2));
+    assert!(in_job < 1.5 * before, "{in_job} {before}");
 }
 
 #[test]
@@ -133,24 +156,6 @@ fn what_has_no_season_is_forecast_as_without_looking_for_one() {
         check_found(&looking, &[]);
         assert_eq!(looking.quantiles(DAY, 0.9), given.quantiles(DAY, 0.9));
     }
-}
-
-#[test]
-fn a_new_level_is_believed_until_one_was_left_again() {
-    // Two weeks, a level 30 higher for three days, the old one for five, and the higher one again.
-    let at = [14, 17, 22].map(|day| day * DAY);
-    let level = |t| if (at[0]..at[1]).contains(&t) || t >= at[2] { 30.0 } else { 0.0 };
-    let (mut outlook, mut noise) = (daily(DAY), Noise(21));
-    let mut away = Vec::new();
-    for t in 0..at[2] + DAY / 3 {
-        outlook.step(shape(t) + level(t) + noise.next());
-        if at.iter().any(|at| t + 1 == at + DAY / 3) {
-            // What was there a day before that was on the level before.
-            let lead = DAY / 2;
-            away.push(outlook.quantile(lead, 0.5).unwrap() - shape(t + lead) - level(t));
-        }
-    }
-    assert!(away[..2].iter().all(|away| away.abs() < 5.0) && away[2] < -20.0, "{away:?}");
 }
 
 #[test]

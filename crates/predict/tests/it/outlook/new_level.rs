@@ -1,0 +1,51 @@
+//! Series that go where they have never been.
+
+use predict::Outlook;
+
+use super::{DAY, Noise, daily, shape};
+
+#[test]
+fn a_new_level_is_believed_until_one_was_left_again() {
+    // Two weeks, a level 30 higher for three days, the old one for five, and the higher one again.
+    let at = [14, 17, 22].map(|day| day * DAY);
+    let level = |t| if (at[0]..at[1]).contains(&t) || t >= at[2] { 30.0 } else { 0.0 };
+    let (mut outlook, mut noise) = (daily(DAY), Noise(21));
+    let mut away = Vec::new();
+    for t in 0..at[2] + DAY / 3 {
+        outlook.step(shape(t) + level(t) + noise.next());
+        if at.iter().any(|at| t + 1 == at + DAY / 3) {
+            // What was there a day before that was on the level before.
+            let lead = DAY / 2;
+            away.push(outlook.quantile(lead, 0.5).unwrap() - shape(t + lead) - level(t));
+        }
+    }
+    assert!(away[..2].iter().all(|away| away.abs() < 5.0) && away[2] < -20.0, "{away:?}");
+}
+
+#[test]
+fn where_a_series_has_never_been_it_may_stay() {
+    let (mut outlook, mut noise) = (daily(DAY), Noise(22));
+    (0..14 * DAY).for_each(|_| outlook.step(noise.next()));
+    let reaches = |outlook: &Outlook| outlook.quantile(DAY / 2, 0.95).unwrap();
+    assert!(reaches(&outlook) < 3.0);
+    (0..6).for_each(|_| outlook.step(40.0 + noise.next()));
+    assert!((38.0..80.0).contains(&reaches(&outlook)), "{}", reaches(&outlook));
+    let paths = outlook.paths(1000, DAY, 1);
+    let n = (0..1000).filter(|path| (1..=DAY).any(|lead| lead > 4 && paths.at(lead)[*path] > 30.0)).count();
+    assert!((500..980).contains(&n), "{n}");
+    assert!(outlook.quantile(DAY / 2, 0.05).unwrap() > -5.0, "nothing leads down");
+}
+
+#[test]
+fn a_level_that_was_half_left_says_nothing_against_the_next() {
+    // Two weeks, 30 higher for half a day, of that 13 left for three days, and 25 more than that.
+    let at = [28 * DAY / 2, 29 * DAY / 2, 35 * DAY / 2];
+    let level = |t: usize| [0.0, 30.0, 13.0, 38.0][at.partition_point(|at| *at <= t)];
+    let (mut outlook, mut noise) = (daily(DAY), Noise(21));
+    for t in 0..at[2] + DAY / 3 {
+        outlook.step(shape(t) + level(t) + noise.next());
+    }
+    let came = shape(at[2] + DAY / 3 - 1 + DAY / 2) + 38.0;
+    let away = outlook.quantile(DAY / 2, 0.5).unwrap() - came;
+    assert!(away.abs() < 5.0, "{away}");
+}
