@@ -51,7 +51,7 @@ impl Record {
     /// Returns
     /// -------
     /// float
-    ///     A probability; `drawn` itself while fewer than five answers are over.
+    ///     A probability; `drawn` itself until an answer is over.
     ///
     /// Raises
     /// ------
@@ -83,8 +83,8 @@ impl Record {
         if let Some(last) = record.last_at().filter(|last| *last > at) {
             return Err(raise(py, &InputError::Order { given: at, last }));
         }
-        let told = record.worth(at).told(drawn);
-        record.add(at, drawn, told, came);
+        let worth = record.worth(at);
+        record.add(at, drawn, worth, came);
         Ok(())
     }
 
