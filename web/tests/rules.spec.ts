@@ -10,7 +10,7 @@ import { Node } from "./node.ts";
 
 test("a rule is tried, made, changed, silenced, deleted and brought back", async ({ page }) => {
   const folder = await mkdtemp(join(tmpdir(), "foretop-rules-"));
-  await writeFile(join(folder, "of_file.toml"), '[[rule]]\nname = "there"\nwhen = "load.1m >= 0"\nwithin = "10s"\n');
+  await writeFile(join(folder, "of_file.toml"), '[[rule]]\nname = "there"\nwhen = "load.1m < 1000"\nwithin = "10s"\n');
   await writeFile(join(folder, "foretop.toml"), `[warn]\nrules = "${folder}/of_file.toml"\nevery = "1s"\n`);
   const node = await Node.start("--every", "100ms", "--config", join(folder, "foretop.toml"));
   try {

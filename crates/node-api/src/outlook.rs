@@ -62,6 +62,11 @@ pub struct Outlook {
     pub upper: Vec<f64>,
     /// How much of the past this is made from.
     pub history_seconds: f64,
+    /// Since when the series has had no sample, if that is longer than five minutes and three of its own steps: then this is about what was
+    /// to come after that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
+    pub no_sample_since: Option<Timestamp>,
     /// How far ahead forecasts of this series have been compared with what came. Beyond, bounds widen as a random walk's, which is a
     /// guess.
     pub seen_seconds: f64,
@@ -135,7 +140,8 @@ pub struct Probability {
     pub after: Passage,
     /// How much of the past this is made from.
     pub history_seconds: f64,
-    /// Since when nothing has been known of it, if that is not just now: then it is about what was to come after that.
+    /// Since when one of its signals has had no sample, if that is longer than five minutes and three of that signal's own steps: then it is
+    /// about what was to come after that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
     pub no_sample_since: Option<Timestamp>,

@@ -45,6 +45,10 @@ pub struct Series {
     pub range: Range,
     /// The last sample; `null` before the first.
     pub last: Option<LastSample>,
+    /// Since when it has had no sample, if that is longer than five minutes and three steps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
+    pub no_sample_since: Option<Timestamp>,
     /// Samples since the node started, gaps not counted.
     pub n_samples: u64,
     /// Gaps since the node started.

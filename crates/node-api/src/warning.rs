@@ -57,7 +57,7 @@ pub struct Warning {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
     pub origin: Option<Timestamp>,
-    /// Since when the series has been silent, if that is longer than five minutes and three steps.
+    /// Since when one of its signals has had no sample, if that is longer than five minutes and three of that signal's own steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
     pub no_sample_since: Option<Timestamp>,

@@ -46,7 +46,9 @@ impl Families {
             let within = horizon_text(Duration::try_from_secs_f64(rule.within_seconds).unwrap_or_default());
             let labels = vec![label("rule", &rule.name), label("series", &rule.id), label("within", &within)];
             let (name, help) = ("foretop_probability", "How probable it is that a rule's statement comes true.");
-            self.add(name, help, MetricType::GAUGE, labels.clone(), rule.probability.unwrap_or(f64::NAN));
+            // What was probable when the last sample came says nothing of now.
+            let probability = rule.probability.filter(|_| rule.no_sample_since.is_none());
+            self.add(name, help, MetricType::GAUGE, labels.clone(), probability.unwrap_or(f64::NAN));
             let (name, help) = ("foretop_warning", "Whether a rule's warning stands.");
             self.add(name, help, MetricType::GAUGE, labels, f64::from(u8::from(rule.stands)));
         }

@@ -84,6 +84,8 @@ pub(crate) struct Warden {
     /// Whether anybody gets pictures rather than where they are drawn.
     takes_pictures: bool,
     is_unwritten: bool,
+    /// Whether the log has what is wrong with the rules of the file.
+    is_checked: bool,
 }
 
 impl Warnings {
@@ -139,6 +141,7 @@ impl Warden {
             page,
             takes_pictures,
             is_unwritten: false,
+            is_checked: false,
         };
         warden.watch(warden.hub.rules_in_force(), standing);
         warden.show(None, None);
@@ -211,6 +214,10 @@ impl Warden {
         let refreshed = self.rules.as_mut().map_or(Ok(false), RulesFile::refresh);
         if let (Ok(true), Some(file)) = (&refreshed, &self.rules) {
             self.hub.tell_file_rules(file.rules().rules());
+            self.is_checked = false;
+        }
+        if !std::mem::replace(&mut self.is_checked, true) {
+            self.log_refused();
         }
         let rules = self.hub.rules_in_force();
         if self.watched.iter().map(|watched| &watched.rule).ne(&rules) {
@@ -218,6 +225,15 @@ impl Warden {
             self.watch(rules, stood);
         }
         refreshed.err().map(|error| text::with_causes(&error))
+    }
+
+    /// Says in the log which rules of the file have no answer as they are written.
+    fn log_refused(&self) {
+        for rule in self.rules.iter().flat_map(|file| file.rules().rules()) {
+            if let Err(error) = self.hub.check_rule(rule) {
+                tracing::warn!(rule = rule.name, %error, "a rule has no answer as it is written");
+            }
+        }
     }
 
     fn stood(&self) -> BTreeMap<String, Stood> {

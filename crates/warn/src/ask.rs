@@ -135,7 +135,7 @@ pub fn rehearse(
         for (question, record) in questions.iter().zip(&mut records) {
             if let Some(came) = question.of_samples(&samples[idx + 1..]) {
                 let drawn = question.probability(&paths);
-                record.add(idx, drawn, record.worth(idx).told(drawn), came.is_some());
+                record.add(idx, drawn, record.worth(idx), came.is_some());
             }
         }
     }

@@ -41,11 +41,17 @@ pub enum QuestionError {
     /// The statement is in another unit.
     #[error(transparent)]
     Statement(#[from] StatementError),
-    /// The signal is never beyond the line.
-    #[error("`{}` is {}, so `{statement}` is never true{}", statement.of, range_text(*range), hint(*range))]
+    /// The signal is never beyond the line, or always.
+    #[error(
+        "`{}` is {}, so `{statement}` is {} true{}", statement.of, range_text(*range), if *is_true { "always" } else { "never" }, hint(*range, *line)
+    )]
     Range {
         /// The statement.
         statement: Box<Statement>,
+        /// Whether it is true of all values in the range, rather than of none.
+        is_true: bool,
+        /// The number that it compares with, in the unit of the signal.
+        line: f64,
         /// The least and the greatest that the signal can be.
         range: (f64, f64),
     },
@@ -69,8 +75,8 @@ fn range_text((least, most): (f64, f64)) -> String {
 }
 
 /// Whoever writes `cpu.busy > 90` means a percentage.
-fn hint(range: (f64, f64)) -> &'static str {
-    if range == (0.0, 1.0) { "; a share is written as `0.9` or `90 %`" } else { "" }
+fn hint(range: (f64, f64), line: f64) -> &'static str {
+    if range == (0.0, 1.0) && line > 1.0 { "; a share is written as `0.9` or `90 %`" } else { "" }
 }
 
 impl Question {
@@ -78,7 +84,7 @@ impl Question {
     /// Both are rounded up to whole steps.
     ///
     /// # Errors
-    /// For a statement in another unit, for one that is true of no value in the range, and for a `lasting` that is longer than `within` or beside a maximum, minimum or mean.
+    /// For a statement in another unit, for one that is true of no value in the range or of all, and for a `lasting` that is longer than `within` or beside a maximum, minimum or mean.
     pub fn of(
         statement: &Statement,
         unit: &str,
@@ -88,8 +94,15 @@ impl Question {
         step: Duration,
     ) -> Result<Self, QuestionError> {
         let line = statement.line(unit)?;
-        if ![range.0, range.1].iter().any(|end| statement.comparison.holds(*end, line)) {
-            return Err(QuestionError::Range { statement: Box::new(statement.clone()), range });
+        // What holds at both ends holds of all between.
+        let [of_least, of_most] = [range.0, range.1].map(|end| statement.comparison.holds(end, line));
+        if of_least == of_most {
+            return Err(QuestionError::Range {
+                statement: Box::new(statement.clone()),
+                is_true: of_least,
+                line,
+                range,
+            });
         }
         if lasting.is_some() && statement.subject != Subject::Any {
             return Err(QuestionError::ForOfAll);
@@ -202,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_value_can_be_makes_no_question() {
+    fn what_is_true_of_no_value_or_of_all_makes_no_question() {
         let told = |text: &str, range: (f64, f64)| {
             let (statement, minute) = (text.parse().unwrap(), Duration::from_secs(60));
             Question::of(&statement, "ratio", range, minute, None, minute).map_err(|error| error.to_string())
@@ -211,7 +224,19 @@ mod tests {
         let never = told("x > 90", share).unwrap_err();
         assert_eq!(never, "`x` is from 0 to 1, so `x > 90` is never true; a share is written as `0.9` or `90 %`");
         assert!(told("x < 0", amount).unwrap_err().contains("`x` is 0 or more, so `x < 0` is never true"));
-        assert!(told("x >= 100 %", share).is_ok() && told("x >= 0", amount).is_ok());
+        let always = told("x >= 0", amount).unwrap_err();
+        assert_eq!(always, "`x` is 0 or more, so `x >= 0` is always true");
+        assert_eq!(
+            told("x < 90", share).unwrap_err(),
+            "`x` is from 0 to 1, so `x < 90` is always true; a share is written as `0.9` or `90 %`"
+        );
+        for text in ["x > -1", "max(x) <= 1", "x >= 0"] {
+            assert!(told(text, share).unwrap_err().ends_with("is always true"), "{text}");
+        }
+        for text in ["x >= 100 %", "x <= 0", "x > 0", "x < 1"] {
+            assert!(told(text, share).is_ok(), "{text}");
+        }
+        assert!(told("x > 0", amount).is_ok() && told("x < 4", amount).is_ok());
         assert!(told("x < -4", (f64::NEG_INFINITY, f64::INFINITY)).is_ok());
     }
 

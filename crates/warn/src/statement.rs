@@ -67,6 +67,14 @@ pub enum StatementError {
         /// What was written.
         text: String,
     },
+    /// It is compared by what there is not.
+    #[error("`{text}` compares by `{comparison}`; a statement compares by `<`, `<=`, `>` or `>=`")]
+    Equality {
+        /// What was written.
+        text: String,
+        /// How it compares.
+        comparison: String,
+    },
     /// There is no name on the left.
     #[error("`{text}` names no signal before its `{comparison}`; write for example `cpu.busy > 90 %`")]
     NoSignal {
@@ -108,7 +116,8 @@ impl Statement {
     /// Whether a text is meant as a statement rather than as a signal's name.
     #[must_use]
     pub fn is_one(text: &str) -> bool {
-        comparison_at(text).is_some()
+        // Without spaces it may be part of a name.
+        comparison_at(text).is_some() || equality(text).is_some_and(|sign| text.contains(&format!(" {sign} ")))
     }
 
     /// The number to compare with, in the unit of the signal: `ratio` for shares, of which percentages are accepted, `bytes` and
@@ -184,7 +193,10 @@ impl FromStr for Statement {
     type Err = StatementError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let no_comparison = || StatementError::NoComparison { text: text.to_owned() };
+        let no_comparison = || match equality(text) {
+            None => StatementError::NoComparison { text: text.to_owned() },
+            Some(sign) => StatementError::Equality { text: text.to_owned(), comparison: sign.to_owned() },
+        };
         let at = comparison_at(text).ok_or_else(no_comparison)?;
         let (left, rest) = text.split_at(at);
         let comparison =
@@ -212,6 +224,17 @@ impl FromStr for Statement {
 /// Where the comparison begins.
 fn comparison_at(text: &str) -> Option<usize> {
     outside_quotes(text).find(|(_, letter)| matches!(letter, '<' | '>')).map(|(at, _)| at)
+}
+
+/// The `=`, `==` or `!=` that somebody compares by, outside of labels.
+fn equality(text: &str) -> Option<&str> {
+    let mut depth = 0;
+    let (at, _) = outside_quotes(text).find(|(_, letter)| {
+        depth += i32::from(*letter == '{') - i32::from(*letter == '}');
+        depth <= 0 && *letter == '='
+    })?;
+    let (left, right) = (&text[..at], &text[at + 1..]);
+    Some(&text[at - usize::from(left.ends_with('!'))..=at + usize::from(right.starts_with('='))])
 }
 
 /// The function, and of what, where a text is nothing but a call of one.
@@ -280,6 +303,12 @@ mod tests {
     fn what_is_wrong_is_named() {
         let message = |text: &str| text.parse::<Statement>().unwrap_err().to_string();
         assert!(message("cpu.busy").contains("compares nothing"));
+        for (text, sign) in [("a = 3", "="), ("a==3", "=="), ("max(a) != 3", "!="), (r#"up{job="a"} == 1"#, "==")] {
+            let expected = format!("`{text}` compares by `{sign}`; a statement compares by `<`, `<=`, `>` or `>=`");
+            assert_eq!(message(text), expected);
+        }
+        assert!(message(r#"up{job="a = b"}"#).contains("compares nothing"));
+        assert_eq!(["a = 3", "a=3", "a", "a > 3"].map(Statement::is_one), [true, false, false, true]);
         assert!(message("> 3").contains("names no signal"));
         assert!(message("p99(x) > 3").contains("`p99`"));
         assert!(message("x > many").contains("`many`"));

@@ -30,13 +30,14 @@ const N_HISTORY_MAX: u32 = 40_320;
 /// Or so many of steps by which forecasts of others are only corrected.
 const N_HISTORY_BESIDE: u32 = 8192;
 
-/// A series whose last known step is longer ago than this and three steps is said to be silent.
+/// A series whose last sample is longer ago than this and three of its own steps is said to be silent.
 const SILENCE_MIN: Duration = Duration::from_secs(300);
 
-/// Since when nothing has been known of a series whose last known step began at `known`; `None` where that is just now.
+/// Since when a series has had no sample: `last`, the moment of its last one, unless the next ones can still come. `own` is the time
+/// between two samples, and not the step in which the series is looked at: a longer step would hide an hour of silence.
 #[must_use]
-pub fn no_sample_since(known: Timestamp, step: Duration, now: Timestamp) -> Option<Timestamp> {
-    (now.saturating_since(known) > SILENCE_MIN + step.saturating_mul(3)).then(|| known + step)
+pub fn no_sample_since(last: Timestamp, own: Duration, now: Timestamp) -> Option<Timestamp> {
+    (now.saturating_since(last) > SILENCE_MIN + own.saturating_mul(3)).then_some(last)
 }
 
 /// The steps in which a series that is sampled every `own` is looked at, to see as far as `horizon`: its own or the shortest longer ones of
@@ -121,6 +122,14 @@ mod tests {
         assert_eq!(found, Some((at(120), vec![2..7, 0..5, 1..6])));
         assert_eq!(in_common(&[(at(0), 10), (at(90), 10)], step), None, "at other moments");
         assert_eq!(in_common(&[(at(0), 2), (at(120), 5)], step), None, "one after the other");
+    }
+
+    #[test]
+    fn a_series_is_silent_when_its_next_samples_are_late() {
+        let (minute, last) = (Duration::from_secs(60), Timestamp::from_nanos(0));
+        let since = |own, minutes: u32| no_sample_since(last, own, last + minute * minutes);
+        assert_eq!([8, 9].map(|minutes| since(minute, minutes)), [None, Some(last)]);
+        assert_eq!([20, 21].map(|minutes| since(5 * minute, minutes)), [None, Some(last)]);
     }
 
     #[test]

@@ -113,7 +113,7 @@ pub fn trial(
         }
         let (told, came) = (worth.told(drawn), question.of_samples(&samples[idx + 1..]));
         if let Some(came) = came {
-            record.add(idx, drawn, told, came.is_some());
+            record.add(idx, drawn, worth, came.is_some());
         }
         if !is_tried {
             continue;

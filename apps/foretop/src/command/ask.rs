@@ -6,11 +6,11 @@ use std::io::Write;
 use std::time::Duration;
 
 use clap::Args;
-use node_api::{self as api, Client, ClientError, Seasons, moment};
+use node_api::{self as api, Client, ClientError, ErrorCode, Seasons, moment};
 use serde::Serialize;
 use text::printable;
 use units::{Confidence, Timestamp};
-use warn::Statement;
+use warn::{Statement, StatementError};
 
 use crate::argument::{NodeArgs, TextOrJson, positive_span};
 use crate::help::examples;
@@ -93,6 +93,9 @@ struct Answer {
     lower: f64,
     upper: f64,
     last: Option<f64>,
+    /// Since when there has been no sample, if that is not just now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    no_sample_since: Option<Timestamp>,
     /// How far ahead forecasts have been compared with what came, of a model that knows days and weeks.
     #[serde(skip_serializing_if = "Option::is_none")]
     seen_seconds: Option<f64>,
@@ -143,7 +146,12 @@ impl Ask {
                 self.subject
             );
         }
-        let answer = self.answer(client).map_err(|error| explain_unknown_signal(client, &self.subject, error))?;
+        let answer = self.answer(client).map_err(|error| match self.subject.parse::<Statement>() {
+            Err(equality @ StatementError::Equality { .. }) if error.code() == Some(ErrorCode::UnknownSeries) => {
+                equality.into()
+            }
+            _ => explain_unknown_signal(client, &self.subject, error),
+        })?;
         match self.format {
             TextOrJson::Json => write_json(out, &answer)?,
             TextOrJson::Text => {
@@ -160,14 +168,13 @@ impl Ask {
 
     fn answer(&self, client: &Client) -> Result<Answer, ClientError> {
         let (horizon, confidence) = (self.horizon.unwrap_or(HORIZON), self.confidence.unwrap_or_default());
-        let detail = client.detail(&self.subject)?;
-        let last = detail.series.last;
-        let answer = if horizon.as_secs_f64() > detail.series.near_seconds {
+        let api::Series { near_seconds, last, no_sample_since, .. } = client.detail(&self.subject)?.series;
+        let answer = if horizon.as_secs_f64() > near_seconds {
             far_answer(client.outlook(&self.subject, horizon, confidence, self.seasons())?, last)
         } else {
             answer(client.forecast(&self.subject, horizon, confidence)?, last)
         };
-        answer.ok_or_else(|| ClientError::NotANode {
+        answer.map(|answer| Answer { no_sample_since, ..answer }).ok_or_else(|| ClientError::NotANode {
             url: client.url().clone(),
             reason: "its forecast is empty".to_owned(),
         })
@@ -177,11 +184,8 @@ impl Ask {
 /// Says of each signal since when it has been silent, if that is not just now.
 fn tell_silent(client: &Client, signals: &[String], out: &mut dyn Write) -> anyhow::Result<()> {
     for signal in signals {
-        let api::Series { step_seconds, last, .. } = client.detail(signal)?.series;
-        let Some(last) = last else { continue };
-        let step = Duration::try_from_secs_f64(step_seconds).unwrap_or_default();
-        if warn::no_sample_since(last.time, step, clock::now()).is_some() {
-            writeln!(out, "`{}` has had no sample since {}.", printable(signal), last.time)?;
+        if let Some(since) = client.detail(signal)?.series.no_sample_since {
+            writeln!(out, "`{}` has had no sample since {since}.", printable(signal))?;
         }
     }
     Ok(())
@@ -203,6 +207,7 @@ fn answer(forecast: api::Forecast, last: Option<api::LastSample>) -> Option<Answ
         lower: *forecast.lower.get(idx)?,
         upper: *forecast.upper.get(idx)?,
         last: last.and_then(|sample| sample.value),
+        no_sample_since: None,
         id: forecast.id,
         unit: forecast.unit,
         origin: forecast.origin,
@@ -227,6 +232,7 @@ fn far_answer(outlook: api::Outlook, last: Option<api::LastSample>) -> Option<An
         lower: *outlook.lower.get(idx)?,
         upper: *outlook.upper.get(idx)?,
         last: last.and_then(|sample| sample.value),
+        no_sample_since: None,
         seen_seconds: Some(outlook.seen_seconds),
         history_seconds: Some(outlook.history_seconds),
         mean_over_seconds: Some(outlook.step_seconds),

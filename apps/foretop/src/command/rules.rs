@@ -316,7 +316,7 @@ fn answer<T>(
         Ok(answer) => Ok((Some(answer), None)),
         Err(error) => match error.code() {
             Some(ErrorCode::NotReady) => problem(error.to_string(), false),
-            Some(ErrorCode::UnknownSeries | ErrorCode::BadParameter) => {
+            Some(ErrorCode::UnknownSeries | ErrorCode::BadParameter | ErrorCode::BadBody) => {
                 problem(explain_unknown_signals(client, rule.when.of.signals(), error).to_string(), true)
             }
             _ => Err(error).with_context(|| of_rule(rule)),

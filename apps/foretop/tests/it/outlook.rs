@@ -59,6 +59,10 @@ fn a_statement_is_answered_with_what_such_answers_were_worth() {
     assert!(lines[0].starts_with("shop.requests > 140 for 1h within 8h: "), "{answer}");
     assert!(lines.len() == 2 && lines[1].contains("Brier score"), "{answer}");
     node.run(&["ask", "shop.requets > 140"]).check_failed(1, "did you mean shop.requests?");
+    for equality in ["shop.requests = 140", "shop.requests=140"] {
+        node.run(&["ask", equality]).check_failed(1, "compares by `=`; a statement compares by `<`, `<=`, `>` or `>=`");
+    }
+    node.run(&["ask", "shop.requests >= 0"]).check_failed(1, "so `shop.requests >= 0` is always true");
     node.run(&["ask", "shop.requests > 140", "--horizon", "1h"]).check_failed(1, "--within");
     node.run(&["ask", "shop.requests", "--within", "1h"]).check_failed(1, "--horizon");
     node.run(&["ask", "shop.requests > 140 MB"]).check_failed(1, "write the number alone");
@@ -77,6 +81,7 @@ fn an_answer_from_old_samples_says_so() {
     for question in [&["ask", "gone", "--horizon", "1min"][..], &["ask", "gone > 3", "--within", "5min"]] {
         let answer = node.run(question).output();
         assert!(answer.trim_end().lines().last().unwrap().starts_with("`gone` has had no sample since "), "{answer}");
+        assert!(!answer.contains(" now,"), "{answer}");
     }
 }
 
@@ -111,6 +116,12 @@ fn rules_say_what_they_would_have_done() {
     for part in ["did you mean shop.requests?", "shop.requests > 140 ", "write the number alone"] {
         assert!(ended.stdout.contains(part), "{}", ended.stdout);
     }
+    let ended = node.run(&["rules", "test", wrong.to_str().unwrap(), "--past", "1d", "--format", "json"]);
+    assert!(ended.status == 1 && ended.stderr.contains("2 of 3 rules have no answer"), "{}", ended.stderr);
+    let tried: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert!(tried[0]["problem"].as_str().unwrap().contains("did you mean shop.requests?"), "{tried}");
+    assert!(tried[1]["past_seconds"].is_number() && tried[1]["problem"].is_null(), "{tried}");
+    assert!(tried[2]["problem"].as_str().unwrap().contains("write the number alone"), "{tried}");
     let tried = node.run(&["rules", "test", file, "--past", "5d", "--format", "json"]).json();
     let n = |key: &str| tried[0][key].as_u64().unwrap();
     // One peak a day; which of the days at both ends count depends on the hour.
@@ -291,10 +302,33 @@ fn a_node_warns_every_way_once_and_remembers_it() {
 }
 
 #[test]
+fn rules_that_have_no_answer_as_they_are_written_are_named_in_the_log() {
+    let folder = folder();
+    let (file, log) = (folder.path().join("rules.toml"), folder.path().join("log"));
+    let rule = |name: &str, when: &str| format!("[[rule]]\nname = \"{name}\"\nwhen = \"{when}\"\nwithin = \"1min\"\n");
+    let rules = rule("right", "load.1m > 3") + &rule("lost", "nobody > 1") + &rule("never", "load.1m < 0");
+    std::fs::write(&file, rules).unwrap();
+    let mut command = foretop();
+    command.args(["up", "--listen", "127.0.0.1:0", "--log", "warn", "--in-memory", "--only", "load.*"]);
+    let _node = Running::spawn_logging(command.arg("--rules").arg(&file), std::fs::File::create(&log).unwrap());
+    let lines = wait_until("both are told", PATIENCE, || {
+        let log = std::fs::read_to_string(&log).unwrap();
+        let lines: Vec<_> =
+            log.lines().filter(|line| line.contains("a rule has no answer")).map(str::to_owned).collect();
+        (lines.len() >= 2).then_some(lines)
+    });
+    assert!(
+        lines.len() == 2 && lines[0].contains("lost") && lines[0].contains("there is no series `nobody`"),
+        "{lines:?}"
+    );
+    assert!(lines[1].contains("never") && lines[1].contains("`load.1m < 0` is never true"), "{lines:?}");
+}
+
+#[test]
 fn a_rule_can_be_silenced_for_a_while() {
     let folder = folder();
     let file = folder.path().join("rules.toml");
-    std::fs::write(&file, "[[rule]]\nname = \"busy\"\nwhen = \"load.1m >= 0\"\nwithin = \"1min\"\n").unwrap();
+    std::fs::write(&file, "[[rule]]\nname = \"busy\"\nwhen = \"load.1m > 1\"\nwithin = \"1min\"\n").unwrap();
     let node =
         Running::start(&["--in-memory", "--every", "50ms", "--only", "load.*", "--rules", file.to_str().unwrap()]);
     wait_until("the rules were looked at", PATIENCE, || node.get("/api/v1/warnings")["rules"].get(0).map(drop));

@@ -49,7 +49,7 @@ fn a_real_prometheus_alerts_while_a_warning_of_the_node_stands() {
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     // A name that means something to TOML, JSON, PromQL and templates alike.
     let rule = |name: &str, when: &str| format!("[[rule]]\nname = '{name}'\nwhen = \"{when}\"\nwithin = \"2s\"\n");
-    let rules = rule(r#"{{ "there" \ }}"#, "load.1m >= 0") + &rule("not", "load.1m > 1000000");
+    let rules = rule(r#"{{ "there" \ }}"#, "load.1m < 1000") + &rule("not", "load.1m > 1000000");
     std::fs::write(path("rules.toml"), rules).unwrap();
     std::fs::write(path("foretop.toml"), format!("[warn]\nrules = \"{}\"\nevery = \"1s\"\n", path("rules.toml")))
         .unwrap();

@@ -94,6 +94,11 @@ impl Entry {
         waiting.map(|late| late.label).or_else(|| self.live.last_known())
     }
 
+    /// Since when it has had no sample, if that is not just now.
+    pub(crate) fn no_sample_since(&self, now: Timestamp) -> Option<Timestamp> {
+        warn::no_sample_since(self.last_known().or(self.heard)?, self.about.step, now)
+    }
+
     /// Its name, when there is something for [`Engine::catch_up`] to do.
     pub(super) fn fell_behind(&self) -> Option<Arc<str>> {
         (!self.behind.is_empty()).then(|| Arc::clone(&self.about.id))

@@ -117,9 +117,13 @@ impl Hub {
         Some(Ahead { forecast: oracle.forecast(n_leads), range: oracle.range })
     }
 
-    /// Every series as metrics show it, with forecasts at these horizons.
+    /// Every series that is not silent as metrics show it, with forecasts at these horizons: who scrapes them takes them for those of now.
     pub(crate) fn gauges(&self, horizons: &[Duration]) -> Vec<Gauge> {
-        let copies: Vec<GaugeCopy> = self.engine().in_order().into_iter().map(GaugeCopy::of).collect();
+        let now = self.now();
+        let engine = self.engine();
+        let heard = engine.in_order().into_iter().filter(|entry| entry.no_sample_since(now).is_none());
+        let copies: Vec<GaugeCopy> = heard.map(GaugeCopy::of).collect();
+        drop(engine);
         copies.into_iter().map(|copy| copy.finish(horizons)).collect()
     }
 

@@ -6,7 +6,7 @@ use picture::Picture;
 use predict::Scale;
 use statistics::Interval;
 use units::{Confidence, span};
-use warn::{Question, Statement, View, no_sample_since};
+use warn::{Expression, Question, Statement, View, no_sample_since};
 
 use super::history::TimeRange;
 use super::past::{Past, Pasts};
@@ -50,6 +50,7 @@ impl Hub {
             lower: forecast.iter().map(|(_, ends)| ends.lower).collect(),
             upper: forecast.iter().map(|(_, ends)| ends.upper).collect(),
             history_seconds: past.seconds(past.samples.len()),
+            no_sample_since: self.no_sample_since(&Expression::from(&*past.id), self.now()),
             seen_seconds: past.seconds(outlook.n_leads_seen().min(past.n_leads)),
             season_ratio: outlook.season_weight(),
             seasons: past.seasons(&outlook.found()),
@@ -121,6 +122,9 @@ impl Hub {
         let (past, question) = self.question(asked)?;
         let Asked { statement, lasting, .. } = asked;
         let answer = warn::ask(past.history(), &question, SEED).ok_or_else(|| past.too_young())?;
+        // A ratio is not known while its divisor is 0, though its signals are.
+        let (now, step) = (self.now(), past.step());
+        let unknown = || no_sample_since(past.last().0 + step, step, now);
         let [p10_seconds, p50_seconds, p90_seconds] =
             answer.chance.leads.map(|lead| lead.map(|lead| past.seconds(lead)));
         Ok(api::Probability {
@@ -133,7 +137,7 @@ impl Hub {
             probability: answer.chance.probability,
             after: api::Passage { p10_seconds, p50_seconds, p90_seconds },
             history_seconds: past.seconds(past.n_steps()),
-            no_sample_since: no_sample_since(past.last().0, past.step(), self.now()),
+            no_sample_since: self.no_sample_since(&statement.of, now).or_else(unknown),
             seasons: past.seasons(&answer.seasons),
             record: told(&answer.record),
             id: past.id(),

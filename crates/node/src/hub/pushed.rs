@@ -64,7 +64,7 @@ impl Hub {
             };
             let about = About { key: engine.take_key(), id: Arc::clone(&id), origin, step, created };
             let entry = Entry::new(about.clone(), plan);
-            let answer = detail(&entry);
+            let answer = detail(&entry, self.now());
             engine.insert(entry);
             (about, answer)
         };

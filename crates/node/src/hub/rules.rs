@@ -136,7 +136,7 @@ impl Hub {
     }
 
     /// Whether a rule can have an answer, whatever is known of the past of its signals.
-    fn check_rule(&self, rule: &Rule) -> Result<(), QueryError> {
+    pub(crate) fn check_rule(&self, rule: &Rule) -> Result<(), QueryError> {
         let Rule { when, within, lasting, .. } = rule;
         let (mut step, mut units, mut range) = (Duration::ZERO, Vec::new(), ENDLESS);
         for id in when.of.signals() {

@@ -19,14 +19,15 @@ impl Hub {
 
     /// Every series, sensors' in the order of their table and then pushed ones.
     pub(crate) fn list(&self) -> Vec<api::Series> {
-        self.engine().in_order().into_iter().map(series).collect()
+        let now = self.now();
+        self.engine().in_order().into_iter().map(|entry| series(entry, now)).collect()
     }
 
     /// One series, and what is fitted to it.
     pub(crate) fn detail(&self, id: &str) -> Result<api::SeriesDetail, QueryError> {
         let engine = self.engine();
         let entry = engine.get(id).ok_or_else(|| unknown(id))?;
-        Ok(detail(entry))
+        Ok(detail(entry, self.now()))
     }
 
     /// How the forecasts of a series did, per lead time.
@@ -49,7 +50,12 @@ impl Hub {
     }
 }
 
-fn series(entry: &Entry) -> api::Series {
+pub(super) fn detail(entry: &Entry, now: Timestamp) -> api::SeriesDetail {
+    let live = &entry.live;
+    api::SeriesDetail { series: series(entry, now), fitted: fitted(live), waiting: waiting(live) }
+}
+
+fn series(entry: &Entry, now: Timestamp) -> api::Series {
     let Entry { about, live, .. } = entry;
     let value = entry.last_value();
     api::Series {
@@ -64,16 +70,12 @@ fn series(entry: &Entry) -> api::Series {
         near_seconds: warn::near(about.step).as_secs_f64(),
         range: about.range(),
         last: entry.last().map(|time| api::LastSample { time, value: value.is_finite().then_some(value) }),
+        no_sample_since: entry.no_sample_since(now),
         n_samples: live.counts.n_samples,
         n_gaps: live.counts.n_gaps,
         model: live.model_text().to_owned(),
         model_speaking: live.speaking_at(1),
     }
-}
-
-pub(super) fn detail(entry: &Entry) -> api::SeriesDetail {
-    let live = &entry.live;
-    api::SeriesDetail { series: series(entry), fitted: fitted(live), waiting: waiting(live) }
 }
 
 fn fitted(live: &ScoredLive) -> Option<api::Fitted> {

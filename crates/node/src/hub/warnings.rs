@@ -5,6 +5,7 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use units::{Timestamp, span};
+use warn::Expression;
 
 use super::{Hub, QueryError};
 use crate::api;
@@ -94,6 +95,12 @@ impl Hub {
         let engine = self.engine();
         let of = |about: &About| (Arc::clone(&about.id), (about.step, about.concern()));
         engine.entries().map(|entry| of(&entry.about)).collect()
+    }
+
+    /// Since when one of these signals has had no sample: of several, the one that has been silent longest.
+    pub(crate) fn no_sample_since(&self, of: &Expression, now: Timestamp) -> Option<Timestamp> {
+        let engine = self.engine();
+        of.signals().iter().filter_map(|id| engine.get(id)?.no_sample_since(now)).min()
     }
 
     fn board(&self) -> MutexGuard<'_, Board> {

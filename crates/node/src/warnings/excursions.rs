@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use units::Timestamp;
-use warn::{Alarm, Chance, Comparison, Question, Subject, Usual, base_rate, futures, no_sample_since};
+use warn::{Alarm, Chance, Comparison, Question, Subject, Usual, base_rate, futures};
 
 use super::running::Running;
 use super::{SEED, passage};
@@ -144,7 +144,7 @@ impl Known {
             },
         };
         let mut known = Self { until: now + REFRESH_EVERY, usual, found: Vec::new() };
-        known.ask(id, now);
+        known.ask(hub, id, now);
         known
     }
 
@@ -154,16 +154,16 @@ impl Known {
         let before = running.next;
         match running.go_on(hub) {
             Ok(true) if running.next == before => {}
-            Ok(true) => self.ask(id, now),
+            Ok(true) => self.ask(hub, id, now),
             // It is looked up again, and may be gone.
             Ok(false) | Err(_) => self.until = now,
         }
     }
 
-    fn ask(&mut self, id: &str, now: Timestamp) {
+    fn ask(&mut self, hub: &Hub, id: &str, now: Timestamp) {
         let State::Asked { running, sides } = &mut self.usual else { return };
         // What was known long ago is no reason to tell now.
-        let is_silent = no_sample_since(running.known, running.step, now).is_some();
+        let is_silent = hub.no_sample_since(&running.of, now).is_some();
         let may_stand = |side: &Side| side.alarm.stands() || running.foresight.may_come(&side.question, RAISE);
         if is_silent || !sides.iter().any(may_stand) {
             self.found.clear();

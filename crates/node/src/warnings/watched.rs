@@ -26,6 +26,8 @@ pub(super) struct Watched {
     said: Option<Said>,
     /// When it was asked last.
     asked: Option<Timestamp>,
+    /// Since when one of its signals has been silent, as of the last look.
+    silent_since: Option<Timestamp>,
     problem: Option<String>,
 }
 
@@ -67,6 +69,7 @@ impl Watched {
             rule,
             said: None,
             asked: None,
+            silent_since: None,
             problem: None,
         }
     }
@@ -86,6 +89,7 @@ impl Watched {
 
     /// Asks how probable it is, if a step has ended since. A rule that cannot be asked, or whose turn it is not, stays as it was.
     pub(super) fn ask(&mut self, hub: &Hub, lookout: &mut Lookout, drawn: &mut Drawn, now: Timestamp) {
+        self.silent_since = hub.no_sample_since(&self.rule.when.of, now);
         let answer = match lookout.look(hub, self.key(), &self.rule.when.of) {
             Ok(None) => return,
             Ok(Some(running)) => self.answer(running, drawn),
@@ -136,15 +140,11 @@ impl Watched {
             return self.told.clone().map(|told| Alert { at: now, ..told });
         };
         let rule = &self.rule;
-        let mut summary = rule.says(said.chance.probability);
-        if let Some(since) = self.no_sample_since(now) {
-            summary.push_str(&format!("; no sample since {since}"));
-        }
         Some(Alert {
             rule: rule.name.clone(),
             host: host.to_owned(),
             series: rule.when.of.to_string(),
-            summary,
+            summary: self.summary(said, now),
             probability: said.chance.probability,
             stands: true,
             repeated: false,
@@ -167,7 +167,7 @@ impl Watched {
     ) -> Option<Alert> {
         if !self.alarm.stands() {
             let over = self.told.take()?.over(now);
-            let summary = self.said.map(|said| self.rule.says(said.chance.probability));
+            let summary = self.said.map(|said| self.summary(said, now));
             let probability = self.said.map_or(over.probability, |said| said.chance.probability);
             return Some(Alert { summary: summary.unwrap_or_else(|| over.summary.clone()), probability, ..over });
         }
@@ -179,10 +179,17 @@ impl Watched {
         Some(change)
     }
 
-    /// Since when its series has been silent when it was asked last; `None` where it was not.
+    /// What was said of it, and whether that is from long ago.
+    fn summary(&self, said: Said, now: Timestamp) -> String {
+        let since = self.no_sample_since(now).map(|since| format!("; no sample since {since}"));
+        self.rule.says(said.chance.probability) + &since.unwrap_or_default()
+    }
+
+    /// Since when one of its signals has been silent. A ratio is not known while its divisor is 0, though its signals are: that counts from
+    /// when it was asked last, which may be long ago for want of room.
     fn no_sample_since(&self, now: Timestamp) -> Option<Timestamp> {
-        let said = self.said?;
-        no_sample_since(said.origin, said.step, self.asked.unwrap_or(now))
+        let unknown = |said: Said| no_sample_since(said.origin + said.step, said.step, self.asked.unwrap_or(now));
+        self.silent_since.or_else(|| self.said.and_then(unknown))
     }
 
     /// As it is told over HTTP.

@@ -11,8 +11,11 @@ use super::Answer;
 /// Models named on the line; it has to fit on a terminal.
 const N_SPEAKERS: usize = 2;
 
-/// Before a day and a half is known, a model knows no day.
-const DAY_KNOWN_SECONDS: f64 = 1.5 * 86_400.0;
+const DAY_SECONDS: f64 = 86_400.0;
+const WEEK_SECONDS: f64 = 7.0 * DAY_SECONDS;
+
+/// Before so many days are known, a model knows no day, and before so many weeks, no week.
+const N_PERIODS_KNOWN: f64 = 1.5;
 
 /// `cpu.availability in 30s: 0.93 (95 %: 0.81 to 1.00), 0.97 now, by AR(16)`.
 pub(super) fn sentence(signal: &str, answer: &Answer) -> String {
@@ -20,17 +23,19 @@ pub(super) fn sentence(signal: &str, answer: &Answer) -> String {
     let percent = percent(answer.confidence);
     let lead = length(answer.lead_seconds);
     let last = answer.last.map_or_else(|| "no value".to_owned(), show);
+    let when = answer.no_sample_since.map_or_else(|| "now".to_owned(), |since| format!("at {since}"));
     let central = answer.mean.or(answer.median).map_or_else(|| "no value".to_owned(), show);
     let by = match answer.mean_over_seconds {
         None => format!("by {}", by(answer)),
         Some(over) => {
             let unseen = unseen(answer.seen_seconds, answer.lead_seconds);
             let (seasons, scale) = (explained(&answer.seasons), on_scale(answer.scale));
-            format!("mean over {}{seasons}{scale}{unseen}{}", length(over), young(answer.history_seconds))
+            let young = young(answer.history_seconds.unwrap_or_default(), over, answer.lead_seconds);
+            format!("mean over {}{seasons}{scale}{unseen}{young}", length(over))
         }
     };
     printable(&format!(
-        "{signal} in {lead}: {central} ({percent}: {} to {}), {last} now, {by}",
+        "{signal} in {lead}: {central} ({percent}: {} to {}), {last} {when}, {by}",
         show(answer.lower),
         show(answer.upper),
     ))
@@ -69,7 +74,7 @@ fn unseen(seen_seconds: Option<f64>, lead_seconds: f64) -> String {
     }
 }
 
-/// `cpu.busy > 90% within 1h: 73 % (10 % by 12m, 50 % by 40m); means over 1m`.
+/// `cpu.busy > 90% within 1h: 73 % (10 % by 12m, 50 % by 40m); means over 1m; known for 3h: no day yet`.
 pub(super) fn statement_sentence(answer: &api::Probability) -> String {
     let api::Probability { statement, probability, after, .. } = answer;
     let lasting = answer.for_seconds.map_or_else(String::new, |lasting| format!(" for {}", length(lasting)));
@@ -79,8 +84,9 @@ pub(super) fn statement_sentence(answer: &api::Probability) -> String {
     let when = if by.is_empty() { String::new() } else { format!(" ({})", by.join(", ")) };
     let (within, over) = (length(answer.within_seconds), length(answer.step_seconds));
     let explained = explained(&answer.seasons);
+    let young = young(answer.history_seconds, answer.step_seconds, answer.within_seconds);
     printable(&format!(
-        "{statement}{lasting} within {within}: {}{when}; means over {over}{explained}",
+        "{statement}{lasting} within {within}: {}{when}; means over {over}{explained}{young}",
         chance(*probability)
     ))
 }
@@ -104,10 +110,19 @@ pub(super) fn worth(answer: &api::Probability) -> String {
     }
 }
 
-/// `; known for 3h: no day yet`, as long as nothing can be said of days.
-fn young(history_seconds: Option<f64>) -> String {
-    let young = history_seconds.filter(|known| *known < DAY_KNOWN_SECONDS);
-    young.map_or_else(String::new, |known| format!("; known for {}: no day yet", length(known)))
+/// `; known for 3h: no day yet`, as long as nothing can be said of days, or of weeks where the answer is about another day.
+fn young(known_seconds: f64, step_seconds: f64, lead_seconds: f64) -> String {
+    let is_short = |period_seconds: f64| known_seconds < N_PERIODS_KNOWN * period_seconds;
+    // Of an old series no more than this is looked at in such steps.
+    let all_seconds = warn::past(duration(step_seconds)).as_secs_f64() - step_seconds;
+    let missing = if known_seconds >= all_seconds {
+        None
+    } else if is_short(DAY_SECONDS) {
+        Some("day")
+    } else {
+        Some("week").filter(|_| is_short(WEEK_SECONDS) && lead_seconds >= DAY_SECONDS)
+    };
+    missing.map_or_else(String::new, |period| format!("; known for {}: no {period} yet", length(known_seconds)))
 }
 
 fn percent(share: f64) -> String {
@@ -126,7 +141,11 @@ fn chance(probability: f64) -> String {
 }
 
 fn length(seconds: f64) -> String {
-    span::format(Duration::try_from_secs_f64(seconds).unwrap_or_default())
+    span::format(duration(seconds))
+}
+
+fn duration(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or_default()
 }
 
 /// `AR(16)`; `AUTO (AR(2) 62 %, MEAN 38 %)`.
@@ -174,6 +193,14 @@ mod tests {
     }
 
     #[test]
+    fn an_old_value_is_not_that_of_now() {
+        let last = api::LastSample { time: Timestamp::from_nanos(0), value: Some(0.97) };
+        let answer = Answer { no_sample_since: Some(last.time), ..answer(forecast(), Some(last)).unwrap() };
+        let sentence = sentence("x", &answer);
+        assert!(sentence.ends_with("1.00), 0.97 at 1970-01-01T00:00:00Z, by AR(16)"), "{sentence}");
+    }
+
+    #[test]
     fn the_models_that_auto_weighs_are_named() {
         let weighed = |model: &str, weight_ratio| api::Weighed { model: model.to_owned(), weight_ratio };
         let speakers = vec![weighed("AR(2)", 0.616), weighed("MEAN", 0.2), weighed("LAST", 0.184)];
@@ -198,6 +225,7 @@ mod tests {
             lower: vec![0.2, 0.25],
             upper: vec![0.6, 0.75],
             history_seconds: 604_800.0,
+            no_sample_since: None,
             seen_seconds: 300.0,
             season_ratio: None,
             seasons: Vec::new(),
@@ -262,6 +290,24 @@ mod tests {
         let record = api::Record { brier: None, base_rate_brier: None, n_true: 0, ..probability().record };
         let young = worth(&api::Probability { record, ..probability() });
         assert!(young.contains("too few to judge"), "{young}");
+    }
+
+    #[test]
+    fn an_answer_says_which_period_is_not_known_yet() {
+        let (day, step) = (DAY_SECONDS, 300.0);
+        for (known, step, lead, expected) in [
+            (60.0, 5.0, 1800.0, "; known for 1m: no day yet"),
+            (day, step, day, "; known for 1d: no day yet"),
+            (3.0 * day, step, day, "; known for 3d: no week yet"),
+            (3.0 * day, step, 6.0 * 3600.0, ""),
+            (14.0 * day, step, 7.0 * day, ""),
+            // An old series in steps of a second.
+            (40_320.0, 1.0, 300.0, ""),
+        ] {
+            assert_eq!(young(known, step, lead), expected, "{known} {step} {lead}");
+        }
+        let young = statement_sentence(&api::Probability { history_seconds: 10_800.0, ..probability() });
+        assert!(young.ends_with("; means over 1m; known for 3h: no day yet"), "{young}");
     }
 
     #[test]

@@ -54,14 +54,31 @@ impl Prometheus {
 
 fn alerting(rule: &Rule) -> Alerting {
     let name = serde_json::Value::from(rule.name.as_str());
-    // The left side is the value, the right side decides.
-    let expr = format!("foretop_probability{{rule={name}}} and foretop_warning{{rule={name}}} == 1");
+    let (probability, warns) =
+        (format!("foretop_probability{{rule={name}}}"), format!("foretop_warning{{rule={name}}} == 1"));
+    // The left side is the value, the right side decides. A rule whose series is silent has no probability, but its warning may stand.
+    let expr = format!("{probability} and {warns} or ({warns}) + 1");
     let (when, within) = (rule.when.to_string(), span::format(rule.within));
-    let summary = format!("{} within {within}: {{{{ $value | humanizePercentage }}}}", literal(&when));
+    let value = "{{ if gt $value 1.0 }}no sample of late{{ else }}{{ $value | humanizePercentage }}{{ end }}";
+    let summary = format!("{} within {within}: {value}", literal(&when));
     Alerting { alert: rule.name.clone(), expr, annotations: Annotations { summary } }
 }
 
 /// Text that a template of Prometheus shows as it is.
 fn literal(text: &str) -> String {
     text.replace("{{", "{{\"{{\"}}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warning_that_stands_alerts_even_if_nothing_is_probable() {
+        let rules: warn::Rules = "[[rule]]\nname = \"a\"\nwhen = \"x > 3\"\nwithin = \"1h\"\n".parse().unwrap();
+        let Alerting { expr, annotations, .. } = alerting(&rules.rules()[0]);
+        let (probability, warns) = (r#"foretop_probability{rule="a"}"#, r#"foretop_warning{rule="a"} == 1"#);
+        assert_eq!(expr, format!("{probability} and {warns} or ({warns}) + 1"));
+        assert!(annotations.summary.starts_with("x > 3 within 1h: {{ if gt $value 1.0 }}no sample of late{{ else }}"));
+    }
 }

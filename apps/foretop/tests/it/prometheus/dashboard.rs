@@ -63,7 +63,7 @@ fn names(expression: &str) -> (BTreeSet<&str>, BTreeSet<&str>) {
 fn start(url: &str, folder: &Path) -> Running {
     let config = folder.join("foretop.toml");
     let rules = folder.join("rules.toml");
-    std::fs::write(&rules, "[[rule]]\nname = 'there'\nwhen = 'load.1m >= 0'\nwithin = '10s'\n").unwrap();
+    std::fs::write(&rules, "[[rule]]\nname = 'there'\nwhen = 'load.1m < 1000'\nwithin = '10s'\n").unwrap();
     let sections = format!(
         "[warn]\nrules = '{}'\nevery = '1s'\n\n\
          [[remote_write]]\nurl = '{url}'\nbatch_every = '200ms'\nforecast_every = '1s'\nlabels = {{ instance = 'here' }}\n",

@@ -5,6 +5,8 @@ use units::Timestamp;
 
 use super::*;
 use crate::error::StartError;
+use crate::exposition::Families;
+use crate::hub::Asked;
 use crate::warnings::{RulesFile, Warden, WarnSettings};
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -16,12 +18,17 @@ fn filling(folder: &Path, n: u32) -> World {
 }
 
 fn with_course(folder: &Path, n: u32, course: impl Fn(u32) -> f64) -> World {
+    with_steps(folder, STEP, n, course)
+}
+
+fn with_steps(folder: &Path, step: Duration, n: u32, course: impl Fn(u32) -> f64) -> World {
     let mut world = World::start(Some(folder));
     world.tick();
-    world.create("mine", "300s").unwrap();
-    let now = world.hub.now().floor_to(STEP);
-    let sample = |i: u32| PushedSample { time: Some(now - STEP * (n - 1 - i)), value: Some(course(i)) };
+    world.create("mine", &units::span::format(step)).unwrap();
+    let now = world.hub.now().floor_to(step);
+    let sample = |i: u32| PushedSample { time: Some(now - step * (n - 1 - i)), value: Some(course(i)) };
     world.hub.push("mine", &(0..n).map(sample).collect::<Vec<_>>()).unwrap();
+    world.hub.store.flush().unwrap();
     world
 }
 
@@ -45,6 +52,13 @@ fn warden_of_page(world: &World, folder: &Path) -> Warden {
 
 fn made(name: &str, when: &str) -> warn::Rule {
     rule(name, when).parse::<warn::Rules>().unwrap().rules()[0].clone()
+}
+
+fn metrics(world: &World) -> String {
+    let mut families = Families::default();
+    world.hub.gauges(&GAUGE_HORIZONS).iter().for_each(|gauge| families.add_signal(gauge));
+    families.add_warnings(&world.hub.warnings());
+    prometheus::TextEncoder::new().encode_to_string(&families.finish()).unwrap()
 }
 
 fn names_watched(world: &World) -> Vec<String> {
@@ -179,6 +193,36 @@ fn a_series_that_ended_leaves_no_range() {
     let told = world.hub.warnings();
     assert!(told.excursions.iter().all(|one| one.id != "mine"), "{told:?}");
     assert!(told.rules[0].no_sample_since.is_some(), "{told:?}");
+}
+
+#[test]
+fn silence_is_judged_by_the_series_own_step_however_far_is_looked_ahead() {
+    let folder = tempfile::tempdir().unwrap();
+    // A day ahead is looked at in steps of five minutes, and a week in those of an hour.
+    let world = with_steps(folder.path(), MINUTE, 1400, |i| f64::from(i % 7));
+    let last = world.hub.now().floor_to(MINUTE);
+    let rules = rule("day", "mine > 3").replace("2h", "24h") + &rule("week", "mine / mine > 0").replace("2h", "7d");
+    let mut fresh = warden(&world, folder.path(), &rules);
+    fresh.look();
+    let told = world.hub.warnings().rules;
+    assert!(told.iter().all(|rule| rule.stands && rule.no_sample_since.is_none()), "{told:?}");
+    assert_eq!(world.hub.detail("mine").unwrap().series.no_sample_since, None);
+    assert!(metrics(&world).contains("foretop_pushed_value") && metrics(&world).contains("foretop_probability"));
+    drop(fresh);
+
+    world.clock.pass(10 * MINUTE);
+    fs::remove_file(folder.path().join("warnings.json")).unwrap();
+    warden(&world, folder.path(), &rules).look();
+    let told = world.hub.warnings().rules;
+    assert!(told.iter().all(|rule| !rule.stands && rule.no_sample_since == Some(last)), "{told:?}");
+    let metrics = metrics(&world);
+    assert!(!metrics.contains("foretop_pushed_value") && !metrics.contains("foretop_probability"), "{metrics}");
+    assert!(metrics.contains(r#"foretop_warning{rule="day",series="mine",within="86400s"} 0"#), "{metrics}");
+    let (within, seasons) = (7 * 86_400 * Duration::from_secs(1), api::Seasons::Learned);
+    let asked = Asked { statement: "mine > 3".parse().unwrap(), within, lasting: None, seasons };
+    assert_eq!(world.hub.probability(&asked).unwrap().no_sample_since, Some(last));
+    assert_eq!(world.hub.outlook("mine", within, Confidence::P95, seasons).unwrap().no_sample_since, Some(last));
+    assert_eq!(world.hub.detail("mine").unwrap().series.no_sample_since, Some(last));
 }
 
 #[test]

@@ -227,7 +227,7 @@ fn a_series_of_minutes_is_looked_at_in_minutes_a_day_ahead() {
     let outlook: Outlook = host.get("/api/v1/series/shop.requests/outlook?horizon=24h").json();
     assert_eq!((outlook.step_seconds, outlook.median.len()), (60.0, 1440));
     let width = |idx: usize| outlook.upper[idx] - outlook.lower[idx];
-    assert!(width(1439) > 3.0 * width(60) && width(60) > width(0), "{} {} {}", width(0), width(60), width(1439));
+    assert!(width(1439) > 2.0 * width(60) && width(60) > width(0), "{} {} {}", width(0), width(60), width(1439));
     let answer: Probability = host.get("/api/v1/probability?statement=shop.requests%3E300&within=24h").json();
     assert_eq!((answer.step_seconds, answer.within_seconds), (60.0, 86_400.0));
     host.get("/api/v1/series/shop.requests/outlook?horizon=14d").check_refused(409, NotReady, None);
