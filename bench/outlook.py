@@ -121,10 +121,7 @@ def made_series(chance: np.random.Generator, n_weeks: int = 4) -> Iterator[Serie
     week = 1 - 0.5 * (t // day % 7 >= 5)
 
     def noise(phi: float, deviation: float) -> Samples:
-        values = chance.normal(0, deviation, len(t))
-        for i in range(1, len(t)):
-            values[i] += phi * values[i - 1]
-        return values
+        return ar1(chance, len(t), phi, deviation)
 
     yield Series("made: day and week", 100 + 40 * shape * week + noise(0.95, 2), day)
     shifts = 60 * (t > day * 15) - 30 * (t > day * 22)
@@ -136,6 +133,14 @@ def made_series(chance: np.random.Generator, n_weeks: int = 4) -> Iterator[Serie
     yield Series("made: timers", 10 + noise(0.8, 0.5) + 60 * (t % day < 4) + 20 * (t % 72 == 10), day)
     yield Series("made: random walk", np.cumsum(chance.normal(0, 1, len(t))), day)
     yield Series("made: AR(1)", 50 + noise(0.99, 1), day)
+
+
+def ar1(chance: np.random.Generator, n: int, phi: float, deviation: float = 1) -> Samples:
+    """Return an AR(1) with shocks of this deviation, from 0 on; a random walk where `phi` is 1."""
+    values = chance.normal(0, deviation, n)
+    for i in range(1, n):
+        values[i] += phi * values[i - 1]
+    return values
 
 
 def scores_of(

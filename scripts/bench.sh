@@ -20,6 +20,7 @@ cargo bench --locked -p feed --bench snmp
 .venv/bin/python bench/step_peers.py
 .venv/bin/python bench/intervals.py
 .venv/bin/python bench/outlook.py
+.venv/bin/python bench/naive.py
 .venv/bin/python bench/season.py
 .venv/bin/python bench/levels.py
 .venv/bin/python bench/week.py
