@@ -6,7 +6,7 @@ use units::Confidence;
 use super::drawing::Drawing;
 use super::paths::Shocks;
 use super::rung::{NORMAL_DEVIATION, Persistence, Rung};
-use super::{Outlook, Paths, dot};
+use super::{Outlook, Paths, Scale, dot};
 use crate::intervals::Shares;
 
 /// Errors that the distribution at the next shorter watched lead counts for, and at lead 1 the normal one.
@@ -15,6 +15,10 @@ const N_FIRST: f64 = 30.0;
 
 /// Lengths of a lead that have to pass until its errors are known.
 const N_KNOWN: f64 = 2.0;
+
+/// Standard deviations that a walk is at most away at the furthest place that it gets to, and that any error may be.
+const FURTHEST: f64 = 2.0;
+const FURTHEST_ERROR: f64 = 3.0;
 
 /// A series that is adrift stays on the nearer side of where it is now with this probability, whatever errors were before.
 const REACHED: f64 = 0.9;
@@ -27,13 +31,16 @@ pub(super) struct Units {
     centre: f64,
     below: f64,
     above: f64,
+    /// No error is below or above these.
+    range: (f64, f64),
 }
 
 impl Units {
     /// The error that is this quantile of the distribution.
     pub(super) fn of(self, quantile: f64) -> f64 {
         let away = quantile - self.centre;
-        self.median + away * if away < 0.0 { self.below } else { self.above }
+        let error = self.median + away * if away < 0.0 { self.below } else { self.above };
+        error.clamp(self.range.0, self.range.1)
     }
 }
 
@@ -175,23 +182,36 @@ impl Outlook {
         let mut shares = Shares::NORMAL;
         let adrift = self.level.is_adrift().then(|| self.level.last());
         // A first forecast errs as samples differ from their mean; longer ones, until they are known, as a random walk.
-        let (mut expected, mut shorter) = (NORMAL_DEVIATION * self.level.typical(), 1.0);
+        let first = NORMAL_DEVIATION * self.level.typical();
+        let (mut expected, mut shorter) = (first, 1.0);
         let of_rung = |(idx, rung): (usize, &Rung)| {
             rung.tails.mix_into(&mut shares, if idx == 0 { N_FIRST } else { N_SHORTER });
             let lead = rung.lead as f64;
-            expected = between(expected * (lead / shorter).sqrt(), rung.unit(), (rung.n_leads() / N_KNOWN).min(1.0));
+            let reach = self.reach(lead);
+            let walk = (expected * (lead / shorter).sqrt()).min((reach / FURTHEST).max(first));
+            expected = between(walk, rung.unit(), (rung.n_leads() / N_KNOWN).min(1.0));
             shorter = lead;
             let centre = shares.quantile(0.5);
-            let mut units = Units { median: expected * centre, centre, below: expected, above: expected };
+            let said = self.combined(rung.lead, self.place(rung.lead));
+            let (mean, most) = (self.level.mean() - said, FURTHEST_ERROR * expected);
+            let range = ((mean - reach).min(-most), (mean + reach).max(most));
+            let mut units = Units { median: expected * centre, centre, below: expected, above: expected, range };
             // Whether it comes back from where it never was, and when, is not known.
             if let Some(last) = adrift {
-                let away = last - self.combined(rung.lead, self.place(rung.lead)) - units.median;
+                let away = last - said - units.median;
                 units.below = units.below.max(away / (shares.quantile(1.0 - REACHED) - centre));
                 units.above = units.above.max(away / (shares.quantile(REACHED) - centre));
             }
             (shares, units)
         };
         self.rungs.iter().enumerate().map(of_rung).collect()
+    }
+
+    /// How far from its mean a series may be by a lead: on a scale where errors are factors as far as it ever was, or would be in a longer
+    /// series of so many steps. Otherwise a few wild samples of a young one have it reach to a million times what was ever there.
+    fn reach(&self, lead: f64) -> f64 {
+        let longer = (lead / self.level.n()).max(1.0).sqrt();
+        if self.transform.scale == Scale::Linear { f64::INFINITY } else { self.level.furthest() * longer }
     }
 
     /// Where the errors of a lead are counted. How far a drift gets is drawn by itself: then they are those of the next step.

@@ -171,6 +171,11 @@ impl Level {
         self.typical
     }
 
+    /// The largest deviation from the mean, of late.
+    pub(super) fn furthest(&self) -> f64 {
+        self.furthest
+    }
+
     /// The last sample that is no gap.
     pub(super) fn last(&self) -> f64 {
         self.last

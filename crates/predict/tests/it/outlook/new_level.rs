@@ -1,6 +1,6 @@
 //! Series that go where they have never been.
 
-use predict::Outlook;
+use predict::{Outlook, Periods, Scale};
 
 use super::{DAY, Noise, daily, shape};
 
@@ -48,4 +48,19 @@ fn a_level_that_was_half_left_says_nothing_against_the_next() {
     let came = shape(at[2] + DAY / 3 - 1 + DAY / 2) + 38.0;
     let away = outlook.quantile(DAY / 2, 0.5).unwrap() - came;
     assert!(away.abs() < 5.0, "{away}");
+}
+
+#[test]
+fn a_young_series_with_a_burst_does_not_reach_to_millions_of_it() {
+    let (mut outlook, mut noise) = (Outlook::new(Periods::NONE, 900).within(0.0, f64::INFINITY), Noise(23));
+    let mut value = 1e4;
+    for t in 0..121 {
+        value *= (0.05 * noise.next()).exp();
+        outlook.step(if (100..110).contains(&t) { 100.0 * value } else { value });
+    }
+    assert_eq!(outlook.scale(), Scale::Log);
+    let [near, far] = [60, 300].map(|lead| outlook.quantile(lead, 0.975).unwrap() / value);
+    assert!((2.0..1e3).contains(&near) && (2.0..1e5).contains(&far), "{near} {far}");
+    let most = outlook.paths(1000, 60, 1).at(60).iter().copied().fold(0.0, f64::max) / value;
+    assert!(most < 1e4, "{most}");
 }
