@@ -8,12 +8,12 @@ use testkit::{PATIENCE, wait_until};
 use super::server::Prometheus;
 use crate::node::{Running, folder};
 
-/// Starts a node that writes its load to `url` ten times a second, keeping what it has in `data`.
+/// Starts a node that writes its load to `url` ten times a second, keeping what it has in `data`. All that it has to write at a time is one batch.
 #[track_caller]
 fn start(data: &Path, url: &str) -> Running {
     let config = data.join("foretop.toml");
     let section = format!(
-        "[[remote_write]]\nurl = '{url}'\nbatch_every = '200ms'\nforecast_every = '1s'\nlabels = {{ instance = 'here' }}\n"
+        "[[remote_write]]\nurl = '{url}'\nbatch_every = '200ms'\nbatch_samples = 10000\nforecast_every = '1s'\nlabels = {{ instance = 'here' }}\n"
     );
     fs::write(&config, section).unwrap();
     let data = data.join("data");
