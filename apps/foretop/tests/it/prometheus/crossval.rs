@@ -15,7 +15,7 @@ fn crossval_takes_traces_from_a_real_prometheus() {
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (template, out) = (path("t.toml"), path("out.parquet"));
     fs::write(&template, "models = [\"LAST\"]\nfit = 3\ntest = 2\nleads = 1").unwrap();
-    let node = Running::start(&["--in-memory", "--every", "100ms"]);
+    let node = Running::start(&["--in-memory"]);
     let prometheus = Prometheus::start(folder.path(), Some(node.url.trim_start_matches("http://")));
     let ask = |query: &str| {
         let source = ["--prometheus", &prometheus.url, "--query", query, "--from", "-1min", "--step", "1s"];
