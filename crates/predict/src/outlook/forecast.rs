@@ -6,7 +6,7 @@ use units::Confidence;
 use super::drawing::Drawing;
 use super::paths::Shocks;
 use super::rung::{NORMAL_DEVIATION, Persistence, Rung};
-use super::{Outlook, Paths, Scale, dot};
+use super::{Outlook, Paths, Scale, UNBOUNDED, dot};
 use crate::intervals::Shares;
 
 /// Errors that the distribution at the next shorter watched lead counts for, and at lead 1 the normal one.
@@ -16,9 +16,11 @@ const N_FIRST: f64 = 30.0;
 /// Lengths of a lead that have to pass until its errors are known.
 const N_KNOWN: f64 = 2.0;
 
-/// Standard deviations that a walk is at most away at the furthest place that it gets to, and that any error may be.
-const FURTHEST: f64 = 2.0;
-const FURTHEST_ERROR: f64 = 3.0;
+/// So many standard deviations of errors that were not seen yet are no more than the reach of the series.
+const REACH_WALK: f64 = 2.0;
+
+/// Errors of so many standard deviations are possible, whatever the reach.
+const REACH_ERROR: f64 = 3.0;
 
 /// A series that is adrift stays on the nearer side of where it is now with this probability, whatever errors were before.
 const REACHED: f64 = 0.9;
@@ -180,35 +182,42 @@ impl Outlook {
     /// The distribution of errors at each watched lead, and its units.
     pub(super) fn errors(&self) -> Vec<(Shares, Units)> {
         let mut shares = Shares::NORMAL;
-        let adrift = self.level.is_adrift().then(|| self.level.last());
         // A first forecast errs as samples differ from their mean; longer ones, until they are known, as a random walk.
         let first = NORMAL_DEVIATION * self.level.typical();
         let (mut expected, mut shorter) = (first, 1.0);
         let of_rung = |(idx, rung): (usize, &Rung)| {
             rung.tails.mix_into(&mut shares, if idx == 0 { N_FIRST } else { N_SHORTER });
             let lead = rung.lead as f64;
-            let reach = self.reach(lead);
-            let walk = (expected * (lead / shorter).sqrt()).min((reach / FURTHEST).max(first));
+            let walk = (expected * (lead / shorter).sqrt()).min((self.reach(lead) / REACH_WALK).max(first));
             expected = between(walk, rung.unit(), (rung.n_leads() / N_KNOWN).min(1.0));
             shorter = lead;
-            let centre = shares.quantile(0.5);
-            let said = self.combined(rung.lead, self.place(rung.lead));
-            let (mean, most) = (self.level.mean() - said, FURTHEST_ERROR * expected);
-            let range = ((mean - reach).min(-most), (mean + reach).max(most));
-            let mut units = Units { median: expected * centre, centre, below: expected, above: expected, range };
-            // Whether it comes back from where it never was, and when, is not known.
-            if let Some(last) = adrift {
-                let away = last - said - units.median;
-                units.below = units.below.max(away / (shares.quantile(1.0 - REACHED) - centre));
-                units.above = units.above.max(away / (shares.quantile(REACHED) - centre));
-            }
-            (shares, units)
+            (shares, self.units(rung.lead, expected, &shares))
         };
         self.rungs.iter().enumerate().map(of_rung).collect()
     }
 
-    /// How far from its mean a series may be by a lead: on a scale where errors are factors as far as it ever was, or would be in a longer
-    /// series of so many steps. Otherwise a few wild samples of a young one have it reach to a million times what was ever there.
+    /// What errors at a watched lead are multiples of, where they are expected to be this large.
+    fn units(&self, lead: usize, expected: f64, shares: &Shares) -> Units {
+        let centre = shares.quantile(0.5);
+        let mut units = Units { median: expected * centre, centre, below: expected, above: expected, range: UNBOUNDED };
+        let (is_adrift, reach) = (self.level.is_adrift(), self.reach(lead as f64));
+        if !is_adrift && reach.is_infinite() {
+            return units;
+        }
+        let said = self.combined(lead, self.place(lead));
+        let (mean, most) = (self.level.mean() - said, REACH_ERROR * expected);
+        units.range = ((mean - reach).min(-most), (mean + reach).max(most));
+        // Whether it comes back from where it never was, and when, is not known.
+        if is_adrift {
+            let away = self.level.last() - said - units.median;
+            units.below = units.below.max(away / (shares.quantile(1.0 - REACHED) - centre));
+            units.above = units.above.max(away / (shares.quantile(REACHED) - centre));
+        }
+        units
+    }
+
+    /// How far from its mean a series gets by a lead: anywhere, but on a scale where errors are factors no further than it ever did, or would have
+    /// in as many steps. There a few wild samples of a young series would have it reach to a million times what was ever there.
     fn reach(&self, lead: f64) -> f64 {
         let longer = (lead / self.level.n()).max(1.0).sqrt();
         if self.transform.scale == Scale::Linear { f64::INFINITY } else { self.level.furthest() * longer }
