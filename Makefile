@@ -1,10 +1,13 @@
 # The front door. What is longer than a line is a script in scripts/; what a program measures is in bench/.
 
-TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
-export CARGO_TARGET_DIR := $(abspath $(TARGET_DIR))
+# By the shell, because make's own functions take a path with a blank for two.
+export CARGO_TARGET_DIR := $(shell realpath -m -- "$(or $(CARGO_TARGET_DIR),target)")
+
+# The programs beside `foretop` that need nothing but cargo.
+PROGRAMS := -p foretop-tools -p foretop-play -p foretop-sched -p foretop-sim -p foretop-tunnel
 
 .DEFAULT_GOAL := help
-.PHONY: help run test fuzz lint soak bench web build all dist mpi kernel python playback-demo screenshots host-load-study mpi-tree-study wan-study kernel-study study clean
+.PHONY: help run test flakes fuzz lint soak bench web build programs all dist packages mpi kernel python playback-demo screenshots host-load-study mpi-tree-study wan-study kernel-study study clean
 
 help: ## Lists the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -16,6 +19,9 @@ run: build ## Installs what is missing, builds, and measures this host until Ctr
 
 test: ## Installs what is missing and runs every test; PART=rust,mpi runs these parts, PART=list names them.
 	@scripts/test.sh $(PART)
+
+flakes: ## Runs compiled tests again and again on a busy machine and prints what failed how often (MINUTES=60 PART=rust,servers SEED=1).
+	@scripts/flakes.sh
 
 fuzz: ## Looks for inputs that break a decoder, a minute for each (FORETOP_FUZZ_SECONDS, FORETOP_FUZZ_RUNS).
 	@scripts/fuzz.sh
@@ -33,15 +39,22 @@ bench: dist ## Measures Foretop beside its peers and writes docs/figures.md (abo
 web: ## Builds the page into web/dist, unless it is there and newer than its sources.
 	@scripts/build-web.sh
 
-build: web ## Builds the program `foretop` with the page in it, the simulator `foretop sim`, the scheduler `foretop sched`, `foretop tunnel` and `foretop dedup`.
-	@scripts/install-system-packages.sh cargo cc
-	@cargo build --release -p foretop -p foretop-play -p foretop-sched -p foretop-sim -p foretop-tunnel --locked
+build: web ## Builds the program `foretop` with the page in it: all that a node needs.
+	@scripts/check-disk.sh && scripts/install-system-packages.sh cargo cc
+	@cargo build --release -p foretop --locked
 
-all: build mpi kernel python ## Builds everything: `foretop`, the programs that run under MPI, `foretop-kernel`, the Python package.
+programs: build ## Builds the programs beside `foretop`: foretop-tools, -play, -sched, -sim, -tunnel.
+	@cargo build --release $(PROGRAMS) --locked
+
+all: ## Builds everything: the programs beside `foretop`, those that run under MPI, `foretop-kernel`, the Python package.
+	@scripts/build-all.sh
 
 dist: web ## Builds the program `foretop` as it is released and benched: optimized across crates, which takes longer.
 	@scripts/install-system-packages.sh cargo cc
-	@cargo build --profile dist -p foretop -p foretop-play -p foretop-sched -p foretop-sim -p foretop-tunnel --locked
+	@cargo build --profile dist -p foretop $(PROGRAMS) --locked
+
+packages: ## Makes Debian packages, a tarball and a wheel in target/packages (docs/howto/install.md).
+	@scripts/check-disk.sh && scripts/make-packages.sh
 
 mpi: ## Builds the programs that run under MPI, for Open MPI and MPICH; `foretop mpi` finds them.
 	@scripts/mpi.sh build
@@ -58,16 +71,16 @@ playback-demo: ## Serves the demo of playback in browsers, over links as slow as
 screenshots: build ## Makes the pictures of the page and the terminal view in docs/images.
 	@scripts/screenshots.sh
 
-host-load-study: build ## Makes the study of host load and its table from its traces (RECORD=1 records them anew, 80 minutes).
+host-load-study: programs ## Makes the study of host load and its table from its traces (RECORD=1 records them anew, 80 minutes).
 	@scripts/host-load-study.sh $(if $(RECORD),--record)
 
-mpi-tree-study: build mpi ## Makes the study of trees of collectives, on emulated hosts as root (25 minutes; ARGS=--quick, ARGS='--rounds 3 --pairs 5').
+mpi-tree-study: programs mpi ## Makes the study of trees of collectives, on emulated hosts as root (25 minutes; ARGS=--quick, ARGS='--rounds 3 --pairs 5').
 	@scripts/mpi-tree-study.sh $(ARGS)
 
-wan-study: build mpi ## Makes the study of collectives over sites, on this machine without root (20 minutes; ARGS=--quick, ARGS='--iterations 1000').
+wan-study: programs mpi ## Makes the study of collectives over sites, on this machine without root (20 minutes; ARGS=--quick, ARGS='--iterations 1000').
 	@"$${FORETOP_BIN:-$${CARGO_TARGET_DIR:-target}/release/foretop}" mpi study wan --out "$${CARGO_TARGET_DIR:-target}/wan-study" $(ARGS)
 
-kernel-study: build mpi kernel ## Makes the study of the kernel, as root (25 minutes; ARGS=--quick, ARGS='--only devices'); without root, what needs none.
+kernel-study: programs mpi kernel ## Makes the study of the kernel, as root (25 minutes; ARGS=--quick, ARGS='--only devices'); without root, what needs none.
 	@"$${FORETOP_BIN:-$${CARGO_TARGET_DIR:-target}/release/foretop}" kernel study --out "$${CARGO_TARGET_DIR:-target}/kernel-study" $(ARGS)
 
 # For one version: what this was called in 0.1.0.

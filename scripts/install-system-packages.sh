@@ -19,12 +19,14 @@ declare -A package_of=(
     [clang]="clang"
     [chromium]="chromium fonts-dejavu-core"
     [diamond]="diamond-aligner"
+    [dpkg-deb]="dpkg"
     [forecast]="r-cran-forecast"
     [fracdiff]="r-cran-fracdiff"
     [ip]="iproute2"
     [kill]="procps"
     [libclang]="libclang-dev"
     [libelf]="libelf-dev zlib1g-dev"
+    [mmdebstrap]="mmdebstrap"
     [mpi4py]="python3-mpi4py"
     [mpicc.mpich]="libmpich-dev"
     [mpicc.openmpi]="libopenmpi-dev"
@@ -32,11 +34,13 @@ declare -A package_of=(
     [mpifort.mpich]="libmpich-dev gfortran"
     [mpifort.openmpi]="libopenmpi-dev gfortran"
     [mpiexec.openmpi]="openmpi-bin"
+    [readelf]="binutils"
     [Rscript]="r-base-core"
     [shellcheck]="shellcheck"
     [smpicc]="libsimgrid-dev"
     [snmpd]="snmpd"
     [ssw-align]="ssw-align"
+    [strip]="binutils"
     [tc]="iproute2"
     [tmux]="tmux"
     [unshare]="util-linux"
@@ -44,10 +48,25 @@ declare -A package_of=(
     [python3]="python3"
     [venv]="python3-venv"
 )
+# The oldest versions that do, and where newer ones are.
+rust_needed=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' "$(dirname "$0")/../Cargo.toml")
+node_needed=20.19
 declare -A toolchain_of=(
-    [cargo]="a Rust toolchain, 1.95 or later (https://rustup.rs)"
-    [npm]="Node.js 20.19 or later with npm (https://nodejs.org)"
+    [cargo]="Rust $rust_needed or later: \`rustup update stable\`, or see https://rustup.rs"
+    [npm]="Node.js $node_needed or later with npm: see https://nodejs.org"
 )
+
+# Prints the version of a toolchain that is too old. A toolchain whose version cannot be read is taken as it is.
+too_old() {
+    local found needed
+    case "$1" in
+        cargo) found=$(cargo --version 2>/dev/null) needed="$rust_needed" ;;
+        npm) found=$(node --version 2>/dev/null) needed="$node_needed" ;;
+        *) return 1 ;;
+    esac
+    found=$(grep -o '[0-9][0-9.]*' <<<"$found" | head -n 1)
+    [ -n "$found" ] && [ "$(printf '%s\n' "$found" "$needed" | sort -V | head -n 1)" != "$needed" ] && echo "$found"
+}
 
 # `venv` and `mpi4py` are modules of Python, and `fracdiff` a library of R, that Debian keeps in packages of their own.
 is_there() {
@@ -71,17 +90,27 @@ is_there() {
 
 missing=()
 packages=()
+lacking=()
 for name in "$@"; do
-    is_there "$name" && continue
+    if is_there "$name"; then
+        if version=$(too_old "$name"); then
+            lacking+=("\`$name\` is of version $version: install ${toolchain_of[$name]}")
+        fi
+        continue
+    fi
     if [ -n "${toolchain_of[$name]:-}" ]; then
-        echo "\`$name\` is not there: install ${toolchain_of[$name]}" >&2
-        exit 1
+        lacking+=("\`$name\` is not there: install ${toolchain_of[$name]}")
+        continue
     fi
     missing+=("$name")
     # Split on purpose: a command may need several packages.
     # shellcheck disable=SC2206
     packages+=(${package_of[$name]})
 done
+if [ ${#lacking[@]} -gt 0 ]; then
+    printf '%s\n' "${lacking[@]}" >&2
+    exit 1
+fi
 [ ${#missing[@]} -eq 0 ] && exit 0
 
 if ! command -v apt-get >/dev/null; then
@@ -97,8 +126,14 @@ if [ "$(id -u)" -ne 0 ]; then
         exit 1
     fi
     as_root=(sudo)
-    echo "using sudo to install system packages" >&2
+    echo "installing packages needs root, by sudo: ${packages[*]}" >&2
+    # Asked before anything is fetched. Without a terminal nobody could answer.
+    if ! sudo -n true 2>/dev/null && { [ ! -t 0 ] || ! sudo --validate; }; then
+        echo "sudo wants a password; install these packages first: sudo apt-get install ${packages[*]}" >&2
+        exit 1
+    fi
 fi
 echo "installing ${packages[*]}" >&2
-"${as_root[@]}" apt-get update -q
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${packages[@]}"
+# One call installs at a time: the other command may run in another terminal.
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive flock /var/lock/foretop-packages \
+    sh -c 'apt-get update -q && exec apt-get install -q -y -o DPkg::Lock::Timeout=600 --no-install-recommends "$@"' sh "${packages[@]}"

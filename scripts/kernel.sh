@@ -6,37 +6,37 @@
 # Usage: scripts/kernel.sh build|test|clippy
 set -euo pipefail
 cd "$(dirname "$0")/.."
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
 
 scripts/install-system-packages.sh cargo cc clang libelf
 
 packages=(-p foretop-kernel -p kernel --features kernel/bpf)
 
 run_tests() {
-    local as_root=()
-    cargo test --locked "${packages[@]}"
+    local runner=(env)
+    scripts/run_tests.py --doc -- --locked "${packages[@]}"
     # `foretop` beside the program that is tested is what the part `rust` of the tests has built.
-    [ -x "${CARGO_TARGET_DIR:-target}/debug/foretop" ] || echo "SKIPPED receiving by TLS, and sorts of the study: there is no debug build of foretop; run \`make test\`"
+    [ -x "$CARGO_TARGET_DIR/debug/foretop" ] || echo "SKIPPED receiving by TLS, and sorts of the study: there is no debug build of foretop; run \`make test\`"
     # The tracer is what the part `mpi` has built.
-    if [ -e "${CARGO_TARGET_DIR:-target}/debug/deps/libmpi_tracer.so" ] && command -v mpicc.openmpi >/dev/null && command -v mpicc.mpich >/dev/null; then
-        cargo test --locked "${packages[@]}" --test it -- --ignored mpi::
+    if [ -e "$CARGO_TARGET_DIR/debug/deps/libmpi_tracer.so" ] && command -v mpicc.openmpi >/dev/null && command -v mpicc.mpich >/dev/null; then
+        scripts/run_tests.py --ignored --filter mpi:: --at-once "$(nproc)" -- --locked "${packages[@]}" --test it
     else
         echo "SKIPPED calls of MPI programs: there is no debug build of the tracer, or no MPI; run \`make test\`"
     fi
     if [ "$(id -u)" -ne 0 ]; then
-        as_root=(sudo -n)
         if ! sudo -n true 2>/dev/null; then
             echo "SKIPPED programs in the kernel: they need root without a password; run \`make test\` as root"
             return
         fi
+        runner=(sudo -n env)
     fi
     if [ ! -e /sys/kernel/btf/vmlinux ]; then
         echo "SKIPPED programs in the kernel: this kernel has no /sys/kernel/btf/vmlinux"
         return
     fi
     # One after the other: each counts what is in the kernel. What the part `mpi` of the tests has built serves the rehearsal of the study.
-    local target="${CARGO_TARGET_DIR:-$PWD/target}"
-    "${as_root[@]}" env "PATH=$PATH" "HOME=$HOME" "CARGO_TARGET_DIR=$target" "FORETOP_MPI_PROGRAMS=$target/mpi/openmpi/debug" \
-        cargo test --locked "${packages[@]}" --lib --test it -- --ignored --test-threads=1 root::
+    runner+=("PATH=$PATH" "HOME=$HOME" "CARGO_TARGET_DIR=$CARGO_TARGET_DIR" "FORETOP_MPI_PROGRAMS=$CARGO_TARGET_DIR/mpi/openmpi/debug")
+    scripts/run_tests.py --ignored --filter root:: --at-once 1 --runner "${runner[*]@Q}" -- --locked "${packages[@]}" --lib --test it
 }
 
 case "${1:-}" in

@@ -72,7 +72,7 @@ for flavour in "${flavours[@]}"; do
             targets=(--bins --test it)
             # What is in our crates does not depend on the library below: it is tested with one.
             [ "$flavour" != openmpi ] || targets+=(--lib)
-            cargo test "${tested[@]}" "${targets[@]}"
+            scripts/run_tests.py --at-once "$(nproc)" -- "${tested[@]}" "${targets[@]}"
             cargo build --locked -p foretop-sim -p mpi-coll -p mpi-sim-component -p mpi-sim-mpich -p mpi-tracer
             keep debug "$place/debug"
             simulate "$flavour" debug

@@ -52,7 +52,6 @@ SEVERAL_VERSIONS = {
     "shlex": "bindgen, of the MPI programs, is a version behind cc",
     "signal-hook": "crossterm is a version behind",
     "syn": "half of the derive macros are a version behind",
-    "synstructure": "with syn",
 }
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs every test, or those of the named parts: installs what they need, stops at the first part that fails, prints how long each step took,
-# and ends with a line that says all passed.
+# Runs every test, or those of the named parts: installs what they need, prints how long each step took, and names the parts that failed.
+# The last line but one counts the tests that scripts/run_tests.py ran: all but those of `python`, `chaos` and `page`.
 #
 # All Rust parts build the same packages in the same profile, so that only the first of them compiles, and the browser tests drive
 # the very binary that it built.
@@ -8,9 +8,20 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
+# Every call compiles with the same flags, so that none compiles again. What only a second build would use is half of the target folder.
+export CARGO_INCREMENTAL=0
 
 # In the order in which they run.
 parts=(rust mpi kernel python servers root chaos page)
+# The commands that each part needs; the parts `python` and `peers` see to theirs.
+declare -A needs=(
+    [rust]="kill"
+    [mpi]="libclang mpi4py mpicc.mpich mpicc.openmpi mpiexec.mpich mpiexec.openmpi mpifort.mpich mpifort.openmpi"
+    [kernel]="clang libelf"
+    [servers]="snmpd blastp diamond ssw-align"
+    [root]="ip mpicc.mpich mpicc.openmpi mpiexec.mpich mpiexec.openmpi tc unshare"
+    [page]="chromium espeak-ng ffmpeg"
+)
 declare -A about=(
     [rust]="all Rust tests that need nothing but cargo"
     [mpi]="programs under Open MPI and MPICH"
@@ -23,18 +34,16 @@ declare -A about=(
     [peers]="the Python package by the checks of statsforecast and sktime; only when named, for it takes minutes"
 )
 
-# Many tests wait for processes of their own, and leave the processor to others meanwhile.
-n_tests_at_once=$((2 * $(nproc)))
 # What waits for servers does little else.
 n_waiting_tests=8
 
-skipped=()
 step=
 began=0
-times=()
-background=()
 is_compiled=no
 scratch=$(mktemp -d)
+# Each part runs in a shell of its own, and leaves here what it has to report: counts, seconds of steps, reasons to skip.
+export TEST_TALLY="$scratch/tally"
+touch "$TEST_TALLY" "$scratch/times" "$scratch/skipped"
 
 begin() {
     finish
@@ -45,17 +54,24 @@ begin() {
 
 finish() {
     # A step that found nothing to do is not worth a line.
-    [ -z "$step" ] || [ "$SECONDS" -eq "$began" ] || times+=("$((SECONDS - began)) $step")
+    if [ -n "$step" ] && [ "$SECONDS" -ne "$began" ]; then
+        echo "$((SECONDS - began)) $step" >>"$scratch/times"
+        echo "-- $step took $((SECONDS - began)) s"
+    fi
     step=
 }
 
+skip() {
+    echo "$step: $1" >>"$scratch/skipped"
+}
+
 print_times() {
-    local entry total=0
+    local seconds name total=0
     echo
-    for entry in "${times[@]}"; do
-        total=$((total + ${entry%% *}))
-        print_time "${entry%% *}" "${entry#* }"
-    done
+    while read -r seconds name; do
+        total=$((total + seconds))
+        print_time "$seconds" "$name"
+    done <"$scratch/times"
     print_time "$total" "all steps"
 }
 
@@ -63,41 +79,7 @@ print_time() {
     printf '%3d:%02d  %s\n' $(($1 / 60)) $(($1 % 60)) "$2"
 }
 
-at_exit() {
-    local status=$? failed="$step" child
-    finish
-    for child in "${background[@]}"; do
-        kill -- "-$child" 2>/dev/null || true
-    done
-    rm -rf "$scratch"
-    [ ${#times[@]} -eq 0 ] || print_times
-    if [ "$status" -ne 0 ] && [ -n "$failed" ]; then
-        echo "FAILED: $failed" >&2
-    fi
-}
-trap at_exit EXIT
-
-# Runs the ignored tests of each given module in a process of its own, all at the same time, and prints what each said when all are done.
-at_once() {
-    local module i status=0
-    background=()
-    # With job control each child leads a process group of its own, so that it can be ended with its children.
-    set -m
-    for module in "$@"; do
-        cargo test --locked --test it -- --ignored --test-threads="$n_waiting_tests" "$module::" </dev/null >"$scratch/$module" 2>&1 &
-        background+=($!)
-    done
-    set +m
-    i=0
-    for module in "$@"; do
-        wait "${background[$i]}" || status=1
-        printf '\n-- %s\n' "$module"
-        cat "$scratch/$module"
-        i=$((i + 1))
-    done
-    background=()
-    return "$status"
-}
+trap 'rm -rf "$scratch"' EXIT
 
 # An ignored test outside these files would be run by nobody; scripts/kernel.sh runs those of the kernel's programs, which are units.
 every_ignored_test_has_a_part() {
@@ -119,33 +101,34 @@ find_root() {
     "${as_root[@]}" true 2>/dev/null
 }
 
-# Usage: get_ready COMMAND..., with the commands that a part needs beside the compiled tests. The node embeds the page.
+# Compiles the tests and the programs that they start, once. Only the part `rust` needs the tests of units (usage: get_ready [all]).
+# The packages are the same, and with them the features. The node embeds the page.
 get_ready() {
-    begin "what the tests need"
-    scripts/install-system-packages.sh cargo npm cc "$@"
+    local targets=(--test it)
+    [ "${1:-}" != all ] || targets=()
     [ "$is_compiled" = no ] || return 0
+    begin "what the tests need"
     scripts/build-web.sh --tools
     begin "compiling"
-    cargo test --locked --no-run
-    is_compiled=yes
+    cargo test --locked "${targets[@]}" --no-run
 }
 
 run_rust() {
     every_ignored_test_has_a_part
-    get_ready kill
+    get_ready all
     begin "rust: tests"
-    cargo test --locked --no-fail-fast -- --test-threads="$n_tests_at_once"
+    scripts/run_tests.py --doc -- --locked
 }
 
 run_mpi() {
     local library
-    get_ready mpi4py mpifort.mpich mpifort.openmpi
+    get_ready
     for library in openmpi mpich; do
         begin "mpi: compiled and tested with $library"
         scripts/mpi.sh test "$library"
     done
     begin "mpi: from the command line"
-    FORETOP_MPI_TESTED="$CARGO_TARGET_DIR/mpi" cargo test --locked --test it -- --ignored mpi::
+    FORETOP_MPI_TESTED="$CARGO_TARGET_DIR/mpi" scripts/run_tests.py --ignored --filter mpi:: --at-once "$(nproc)" -- --locked --test it
 }
 
 run_kernel() {
@@ -153,7 +136,7 @@ run_kernel() {
     scripts/kernel.sh test | tee "$scratch/kernel"
     local line
     while read -r line; do
-        skipped+=("$step: ${line#SKIPPED }")
+        skip "${line#SKIPPED }"
     done < <(grep '^SKIPPED' "$scratch/kernel")
 }
 
@@ -180,7 +163,7 @@ noting_skipped() {
     local line
     "$@" -rs | tee "$scratch/pytest"
     while read -r line; do
-        skipped+=("$step: ${line#SKIPPED }")
+        skip "${line#SKIPPED }"
     done < <(grep '^SKIPPED' "$scratch/pytest")
 }
 
@@ -192,45 +175,32 @@ run_peers() {
 }
 
 run_servers() {
-    local modules
-    get_ready snmpd blastp diamond ssw-align
-    FORETOP_TEST_PROMETHEUS=$(scripts/unpack-package.sh prometheus)
-    FORETOP_TEST_NATS_SERVER=$(scripts/unpack-package.sh nats-server)
-    FORETOP_TEST_NODE_EXPORTER=$(scripts/unpack-package.sh prometheus-node-exporter)
-    FORETOP_TEST_ALERTMANAGER=$(scripts/unpack-package.sh prometheus-alertmanager)
-    FORETOP_TEST_SNMPD=$(PATH="$PATH:/usr/sbin" type -P snmpd)
-    export FORETOP_TEST_PROMETHEUS FORETOP_TEST_ALERTMANAGER FORETOP_TEST_NATS_SERVER FORETOP_TEST_NODE_EXPORTER FORETOP_TEST_SNMPD
+    get_ready
+    # shellcheck source=scripts/test-servers.sh
+    . scripts/test-servers.sh
     begin "servers: tests"
-    modules=(prometheus nats node_exporter snmpd tools)
-    # The package's program looks for files in /usr/share, which a namespace of its own shows it there.
-    if type -P prometheus-alertmanager >/dev/null || unshare --user --map-root-user --mount true 2>/dev/null; then
-        modules+=(alertmanager)
-    else
-        skipped+=("$step: Alertmanager needs namespaces of the user's own; allow them, or install prometheus-alertmanager")
-    fi
-    at_once "${modules[@]}"
+    [[ " ${server_modules[*]} " = *" alertmanager:: "* ]] || skip "Alertmanager needs namespaces of the user's own; allow them, or install prometheus-alertmanager"
+    scripts/run_tests.py --ignored "${server_modules[@]/#/--filter=}" --at-once "$n_waiting_tests" -- --locked --test it
 }
 
 run_root() {
-    local runner
-    get_ready ip mpicc.mpich mpicc.openmpi mpiexec.mpich mpiexec.openmpi tc unshare
+    get_ready
     begin "root: tests"
     if find_root; then
-        runner=$(printf '"%s",' "${as_root[@]}")
-        cargo test --locked --config "target.'cfg(unix)'.runner=[${runner%,}]" --test it -- --ignored root::
+        scripts/run_tests.py --ignored --filter root:: --at-once "$(nproc)" --runner "${as_root[*]}" -- --locked --test it
     else
-        skipped+=("$step: needs root without a password and the right to mount; run \`make test\` as root")
+        skip "needs root without a password and the right to mount; run \`make test\` as root"
     fi
 }
 
 run_chaos() {
-    get_ready cc
+    get_ready
     begin "chaos: a minute of faults"
     "$CARGO_TARGET_DIR/debug/soak" --seconds 60 --foretop "$CARGO_TARGET_DIR/debug/foretop"
 }
 
 run_page() {
-    get_ready chromium espeak-ng ffmpeg
+    get_ready
     begin "page: the demo of playback"
     scripts/build-playback.sh
     begin "page: units"
@@ -258,20 +228,55 @@ for part in "${chosen[@]}"; do
     fi
 done
 [ ${#chosen[@]} -gt 0 ] || chosen=("${parts[@]}")
+scripts/check-disk.sh
+# What is missing shows before anything is compiled.
+begin "what is installed"
+missing=(cargo npm cc python3)
 for part in "${chosen[@]}"; do
-    "run_$part"
+    read -ra more <<<"${needs[$part]:-}"
+    missing+=("${more[@]}")
+done
+scripts/install-system-packages.sh "${missing[@]}"
+if [[ " ${chosen[*]} " =~ " root "|" kernel " ]] && ! find_root; then
+    echo "root cannot be had without a password: what needs it will be skipped; run \`make test\` as root" >&2
+fi
+
+failed=()
+for part in "${chosen[@]}"; do
+    finish
+    # Without `if` and `||`, in which bash ignores `set -e`.
+    set +e
+    (
+        set -e
+        trap finish EXIT
+        "run_$part"
+    )
+    status=$?
+    set -e
+    # Interrupted: nothing else is to run.
+    [ "$status" -ne 130 ] || exit 130
+    if [ "$status" -eq 0 ]; then
+        case "$part" in rust) is_compiled=yes ;; esac
+    else
+        echo "FAILED: $part" >&2
+        failed+=("$part")
+    fi
 done
 
 finish
 print_times
-times=()
 echo
-for reason in "${skipped[@]}"; do
+while read -r reason; do
     echo "SKIPPED $reason"
-done
+done <"$scratch/skipped"
+awk '{ for (i = 1; i <= 3; i++) n[i] += $i } END { printf "%d passed, %d failed, %d skipped\n", n[1], n[2], n[3] }' "$TEST_TALLY"
+if [ ${#failed[@]} -gt 0 ]; then
+    echo "FAILED: ${failed[*]}" >&2
+    exit 1
+fi
 what="all tests"
 [ ${#chosen[@]} -eq ${#parts[@]} ] || what="the tests of $(IFS=, && echo "${chosen[*]}")"
-if [ ${#skipped[@]} -eq 0 ]; then
+if [ ! -s "$scratch/skipped" ]; then
     echo "$what passed"
 else
     echo "$what passed, except those that were skipped, see above"

@@ -157,8 +157,12 @@ const FORBIDDEN_LOW: &[(&str, &str)] = &[
     ("ureq", NETWORK),
 ];
 
-/// Packages on low floors that may name what others there may not, each with what and why.
+/// Libraries that may name what others there may not, each with what and why.
 const EXCEPTED: &[(&str, &str)] = &[
+    // The one library that is made of arguments, messages and logs: several programs share it.
+    ("command-line", "anyhow"),
+    ("command-line", "clap"),
+    ("command-line", "tracing-subscriber"),
     // It is the room that asks for the time, also for a moment that all processes of a host share.
     ("clock", "libc"),
     // Whoever opens a file at a known place asks the open file for its kind and owner.
@@ -171,7 +175,10 @@ const EXCEPTED: &[(&str, &str)] = &[
     ("tls", "rustls"),
 ];
 
-/// What only programs, on [`FLOOR_OF_PROGRAMS`], may name.
+/// The package that is nothing but dependencies: it uses none in its sources, and whoever depends on it does not use it in theirs.
+const UNIFY: &str = "unify";
+
+/// Dependencies that only programs, on [`FLOOR_OF_PROGRAMS`], may name.
 const FORBIDDEN_IN_LIBRARIES: &[(&str, &str)] =
     &[("anyhow", PROGRAM), ("clap", PROGRAM), ("tracing-subscriber", PROGRAM)];
 
@@ -244,6 +251,9 @@ fn unused(package: &Package) -> Vec<Breach> {
     // Tests of what is private stand in the same files as what they test.
     let development = heads_in(&|kind| kind != Kind::Build);
     let is_used = |dependency: &&Dependency| {
+        if package.name == UNIFY || dependency.package == UNIFY {
+            return true;
+        }
         let heads = match dependency.kind {
             Kind::Normal => &normal,
             Kind::Build => &build,

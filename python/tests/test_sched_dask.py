@@ -92,6 +92,25 @@ def test_tasks_go_where_they_are_forecast_to_end_first() -> None:
         assert sorted(of["seconds_for_10"] for of in told) == [10.0, 30.0]
 
 
+@pytest.mark.parametrize("config", [ALONE, {}], ids=["alone", "with stealing"])
+@pytest.mark.parametrize(
+    "keys",
+    [
+        [f"job_{i}" for i in range(40)],
+        [f"job-{i}" for i in range(40)],
+        [str(i) for i in range(40)],
+        [("job", i) for i in range(40)],
+        [f"{'abcdefgh'[i % 8]}-{i}" for i in range(40)],
+    ],
+    ids=["of their own", "of a kind", "numbers", "tuples", "eight kinds"],
+)
+def test_tasks_of_a_graph_are_spread_whatever_their_keys(keys: list[Any], config: dict[str, bool]) -> None:
+    with node(lambda cpu, _: cpu) as fast, node(lambda cpu, _: 3 * cpu) as slow, cluster(config) as client:
+        client.register_plugin(PlaceByForecast(nodes={"0": fast, "1": slow}))
+        client.gather(client.map(where, range(40), key=keys, pure=False))
+        assert sorted(of["n_placed"] for of in report(client).values()) == [10, 30]
+
+
 def test_without_forecasts_dask_decides() -> None:
     with cluster() as client:
         client.register_plugin(PlaceByForecast(nodes={}))

@@ -2,24 +2,35 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use clock::{Stopwatch, thread_cpu};
 use playback::stretch::{Format, Stretcher, Tier};
 use program::Failure;
+use symphonia::core::codecs::audio::well_known::CODEC_ID_AAC;
 use symphonia::core::codecs::audio::{AudioDecoder, AudioDecoderOptions};
 use symphonia::core::errors::Error;
 use symphonia::core::formats::probe::Hint;
 use symphonia::core::formats::{FormatOptions, FormatReader, SeekMode, SeekTo, TrackType};
 use symphonia::core::io::MediaSourceStream;
 use symphonia::core::meta::MetadataOptions;
-use symphonia::core::units::Time;
+use symphonia::core::units::{Time, TimeBase};
 
+use crate::aac;
 use crate::capture::Capture;
+use crate::container::Container;
 
 /// Packets in a row that cannot be decoded, until the medium is given up.
 const N_BROKEN_MAX: usize = 100;
+
+/// Remark on HE-AAC.
+const CORE_ONLY: &str =
+    "the sound is HE-AAC, of which only the core is played: half of its sample rate, and v2 in mono";
+
+/// Remark on WAV after WAV.
+const OTHER_SOUND: &str = "a sound of another format follows in the same medium, and is not played";
 
 /// The thread's name.
 pub const THREAD: &str = "decoder";
@@ -49,6 +60,7 @@ struct State {
     busy: Duration,
     processor: Duration,
     n_broken: usize,
+    remark: Option<&'static str>,
     has_ended: bool,
     failure: Option<String>,
     sought_seconds: Option<f64>,
@@ -76,6 +88,8 @@ pub struct Progress {
     pub processor: Duration,
     /// Packets that could not be decoded.
     pub n_broken: usize,
+    /// The part of the medium that is not decoded.
+    pub remark: Option<&'static str>,
     /// Whether no more will come.
     pub has_ended: bool,
     /// Why the medium cannot be played.
@@ -121,6 +135,7 @@ impl Decoded {
             busy: state.busy,
             processor: state.processor,
             n_broken: state.n_broken,
+            remark: state.remark,
             has_ended: state.has_ended,
             failure: state.failure.clone(),
         }
@@ -180,42 +195,22 @@ impl Decoded {
     }
 
     fn decode(&self, capture: &Capture, hint: Option<&str>) -> Result<(), String> {
-        let stream = MediaSourceStream::new(Box::new(capture.reader()), Default::default());
-        let mut known = Hint::new();
-        if let Some(extension) = hint {
-            known.with_extension(extension);
-        }
-        let cannot = |error: Error| match capture.level().failure {
-            Some(failure) => failure,
-            None => format!("this is no sound that can be played: {error}"),
-        };
-        let probe = symphonia::default::get_probe();
-        let mut format =
-            probe.probe(&known, stream, FormatOptions::default(), MetadataOptions::default()).map_err(cannot)?;
-        let track = format.default_track(TrackType::Audio).ok_or("the medium has no sound")?;
-        let (track_id, n_frames, time_base) = (track.id, track.num_frames, track.time_base);
-        let parameters = track.codec_params.as_ref().and_then(|parameters| parameters.audio());
-        let parameters = parameters.ok_or("the medium does not say how its sound is coded")?;
-        let mut decoder = symphonia::default::get_codecs()
-            .make_audio_decoder(parameters, &AudioDecoderOptions::default())
-            .map_err(cannot)?;
-        if let (Some(n_frames), Some(rate)) = (n_frames, parameters.sample_rate) {
-            self.state().length_seconds = Some(n_frames as f64 / f64::from(rate));
-        }
+        let mut medium = self.open(capture, hint)?;
         let mut n_broken = 0;
         let mut samples = Vec::new();
         loop {
             let sought = self.state().sought_seconds.take();
             if let Some(seconds) = sought {
-                let landed = self.go_to(&mut *format, &mut *decoder, track_id, seconds);
-                let in_seconds = |ts| time_base.and_then(|base| base.calc_time(ts)).map(|time| time.as_secs_f64());
-                self.state().landed_seconds = Some(landed.and_then(in_seconds).unwrap_or(seconds));
+                self.state().landed_seconds = Some(medium.go_to(seconds).unwrap_or(seconds));
             }
             let (watch, cpu, waited) = (Stopwatch::start(), thread_cpu(), capture.waited());
-            let packet = match format.next_packet() {
+            let packet = match medium.reader.next_packet() {
                 Ok(Some(packet)) => packet,
                 // The end, also of what was cut off.
                 Ok(None) | Err(Error::IoError(_)) => {
+                    if medium.has_other.load(Ordering::Relaxed) {
+                        self.state().remark = Some(OTHER_SOUND);
+                    }
                     if self.ends() {
                         return Ok(());
                     } else {
@@ -225,12 +220,12 @@ impl Decoded {
                 Err(Error::ResetRequired) => {
                     return Err("another stream begins within this one, which cannot be played".to_owned());
                 }
-                Err(error) => return Err(cannot(error)),
+                Err(error) => return Err(unplayable(capture, &error)),
             };
-            if packet.track_id != track_id {
+            if packet.track_id != medium.track_id {
                 continue;
             }
-            match decoder.decode(&packet) {
+            match medium.decoder.decode(&packet) {
                 Ok(sound) => {
                     n_broken = 0;
                     samples.resize(sound.samples_interleaved(), 0.0_f32);
@@ -252,22 +247,34 @@ impl Decoded {
                         return Err(format!("{N_BROKEN_MAX} packets in a row are broken: {told}"));
                     }
                 }
-                Err(error) => return Err(cannot(error)),
+                Err(error) => return Err(unplayable(capture, &error)),
             }
         }
     }
 
-    fn go_to(
-        &self,
-        format: &mut dyn FormatReader,
-        decoder: &mut dyn AudioDecoder,
-        track: u32,
-        seconds: f64,
-    ) -> Option<symphonia::core::units::Timestamp> {
-        let time = Time::try_from_secs_f64(seconds)?;
-        let landed = format.seek(SeekMode::Coarse, SeekTo::Time { time, track_id: Some(track) });
-        decoder.reset();
-        landed.ok().map(|landed| landed.actual_ts)
+    fn open(&self, capture: &Capture, hint: Option<&str>) -> Result<Medium, String> {
+        let container = Container::open(capture.reader()).map_err(|why| capture.level().failure.unwrap_or(why))?;
+        let (length_seconds, has_other) = (container.length_seconds(), container.has_other());
+        let stream = MediaSourceStream::new(Box::new(container), Default::default());
+        let mut known = Hint::new();
+        if let Some(extension) = hint {
+            known.with_extension(extension);
+        }
+        let reader = symphonia::default::get_probe()
+            .probe(&known, stream, FormatOptions::default(), MetadataOptions::default())
+            .map_err(|error| unplayable(capture, &error))?;
+        let track = reader.default_track(TrackType::Audio).ok_or("the medium has no sound")?;
+        let (track_id, n_frames, time_base) = (track.id, track.num_frames, track.time_base);
+        let parameters = track.codec_params.as_ref().and_then(|parameters| parameters.audio());
+        let parameters = parameters.ok_or("the medium does not say how its sound is coded")?;
+        let decoder = symphonia::default::get_codecs()
+            .make_audio_decoder(parameters, &AudioDecoderOptions::default())
+            .map_err(|error| unplayable(capture, &error))?;
+        let seconds = n_frames.zip(parameters.sample_rate).map(|(n_frames, rate)| n_frames as f64 / f64::from(rate));
+        self.state().length_seconds = length_seconds.or(seconds);
+        let config = parameters.extra_data.as_deref().filter(|_| parameters.codec == CODEC_ID_AAC);
+        self.state().remark = config.filter(|config| aac::is_high_efficiency(config)).map(|_| CORE_ONLY);
+        Ok(Medium { reader, decoder, track_id, time_base, has_other })
     }
 
     /// Whether this is the end: nobody seeks before all is played.
@@ -312,6 +319,30 @@ impl Decoded {
         self.0.changed.notify_all();
         Ok(!state.is_closed)
     }
+}
+
+/// A medium whose sound can be decoded.
+struct Medium {
+    reader: Box<dyn FormatReader>,
+    decoder: Box<dyn AudioDecoder>,
+    track_id: u32,
+    time_base: Option<TimeBase>,
+    has_other: Arc<AtomicBool>,
+}
+
+impl Medium {
+    /// Goes to another place; the place reached in seconds, if it is known.
+    fn go_to(&mut self, seconds: f64) -> Option<f64> {
+        let time = Time::try_from_secs_f64(seconds)?;
+        let landed = self.reader.seek(SeekMode::Coarse, SeekTo::Time { time, track_id: Some(self.track_id) });
+        self.decoder.reset();
+        Some(self.time_base?.calc_time(landed.ok()?.actual_ts)?.as_secs_f64())
+    }
+}
+
+/// Why a medium cannot be played: it does not arrive, or it is no sound.
+fn unplayable(capture: &Capture, error: &Error) -> String {
+    capture.level().failure.unwrap_or_else(|| format!("this is no sound that can be played: {error}"))
 }
 
 impl State {

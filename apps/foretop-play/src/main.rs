@@ -1,7 +1,9 @@
 //! Playback that slows down instead of stopping, on the command line: parse, run, report. `foretop play` starts it.
 #![forbid(unsafe_code)]
 
+mod aac;
 mod capture;
+mod container;
 mod decode;
 #[cfg(feature = "device")]
 mod device;

@@ -47,6 +47,8 @@ pub struct Moment {
     pub is_paused: bool,
     /// Packets that could not be decoded.
     pub n_broken: usize,
+    /// The part of the medium that is not played.
+    pub remark: Option<&'static str>,
 }
 
 /// What a listener can ask for while sound plays.

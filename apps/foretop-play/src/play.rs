@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use clock::{Clock, System};
 use component::{Origin, Publisher};
+use playback::stretch::RATES;
 use playback::{AHEAD_SECONDS_MIN, Law};
 use program::{Failure, Interruption, written};
 use stream::{Endpoint, Security};
@@ -176,15 +177,15 @@ impl Play {
             Mode::Arrival => Law::Arrival,
             Mode::Off => Law::Off,
         });
-        let speed = within("speed", self.accepted.speed, 0.0, 2.0)?;
-        let limits = self.accepted.limits()?;
-        if limits.slowest(speed) < 0.5 || limits.fastest(speed) > 2.0 {
+        let (speed, rates) = (self.accepted.speed, RATES);
+        if !rates.contains(&speed) {
             return Err(Failure::usage(format!(
-                "rates from {} to {}: sound can be played at 0.5 to 2 times its rate; give another --speed, --max-slow or --max-fast",
-                limits.slowest(speed),
-                limits.fastest(speed)
+                "`--speed {speed}`: sound can be played at {} to {} times its rate",
+                rates.start(),
+                rates.end()
             )));
         }
+        let limits = self.accepted.limits()?.playable(rates);
         let capacity = within("capacity", self.capacity, 0.0, 4_096.0)?;
         Ok(Wish {
             law,
@@ -294,9 +295,10 @@ fn summary(moment: &Moment) -> String {
         .problem
         .as_ref()
         .map_or(String::new(), |problem| format!("\nnobody says what the processor will do: {problem}"));
+    let remark = moment.remark.map_or(String::new(), |remark| format!("\n{remark}"));
     let played = span(moment.media_seconds);
     format!(
-        "{played} of the medium in {}, {start}, {breaks}, mean rate of the last minute {:.2}{broken}{late}{problem}",
+        "{played} of the medium in {}, {start}, {breaks}, mean rate of the last minute {:.2}{broken}{late}{remark}{problem}",
         span(moment.wall_seconds),
         moment.mean_rate
     )

@@ -7,12 +7,13 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::catalogue::{self, PROGRAMS};
 use crate::command::{
-    analyze, ask, availability_study, completions, compose, crossval, export, external, fit, forget, internal, man,
-    models, mpi, predict, replay, rules, runtime, signals, stream, token, top, up, wan, workload,
+    analyze, ask, completions, export, external, fit, forget, internal, man, models, predict, replay, rules, runtime,
+    signals, token, top, up,
 };
-use crate::help::{examples, overview};
+use crate::help::overview;
 use crate::renamed;
-use crate::terminal::say;
+use command_line::terminal::say;
+use text::help::examples;
 
 /// A `top` that looks ahead: measures this host and forecasts it, with error bars
 #[derive(Parser)]
@@ -38,16 +39,7 @@ pub enum Command {
     Predict(predict::Predict),
     Analyze(analyze::Analyze),
     Fit(fit::Fit),
-    Crossval(crossval::Crossval),
     Replay(replay::Replay),
-    Workload(workload::MakeWorkload),
-    AvailabilityStudy(availability_study::AvailabilityStudy),
-    Stream(stream::Stream),
-    #[command(hide = true)]
-    PredReconfig(stream::PredReconfig),
-    Compose(compose::Compose),
-    Mpi(mpi::Mpi),
-    Wan(wan::Wan),
     Token(token::Token),
     Completions(completions::Completions),
     Man(man::Man),
@@ -75,15 +67,7 @@ impl Command {
             Self::Predict(command) => command.run(out),
             Self::Analyze(command) => command.run(out),
             Self::Fit(command) => command.run(out),
-            Self::Crossval(command) => command.run(out),
             Self::Replay(command) => command.run(),
-            Self::Workload(command) => command.run(out),
-            Self::AvailabilityStudy(command) => command.run(out),
-            Self::Stream(command) => command.run(out),
-            Self::PredReconfig(command) => command.run(out),
-            Self::Compose(command) => command.run(out),
-            Self::Mpi(command) => command.run(out),
-            Self::Wan(command) => command.run(out),
             Self::Token(command) => command.run(out),
             Self::Completions(command) => command.run(out),
             Self::Man(command) => command.run(out),
@@ -131,8 +115,14 @@ mod tests {
     use crate::catalogue::{GROUPS, Group, Program};
 
     /// A program that nobody has built.
-    const SIM: Program =
-        Program { name: "sim", group: Group::Simulate, purpose: "Run programs", build: "make sim", instead: None };
+    const SIM: Program = Program {
+        name: "sim",
+        file: None,
+        group: Group::Simulate,
+        purpose: "Run programs",
+        build: "make sim",
+        instead: None,
+    };
 
     fn built() -> clap::Command {
         let mut command = Cli::command();
@@ -187,17 +177,6 @@ mod tests {
         fn check(command: &clap::Command, path: &str) {
             for below in command.get_subcommands() {
                 let path = format!("{path} {}", below.get_name());
-                // These hand on `--help` to a program, which has all of it.
-                if matches!(
-                    path.as_str(),
-                    "foretop mpi ace"
-                        | "foretop mpi comb"
-                        | "foretop mpi miniapp"
-                        | "foretop mpi noise"
-                        | "foretop mpi sort"
-                ) {
-                    continue;
-                }
                 let help = below.clone().render_long_help().to_string();
                 assert!(below.get_about().is_some(), "{path} does not say what it is for");
                 assert!(help.contains("Example") && help.contains("Exit status:"), "{path}: {help}");

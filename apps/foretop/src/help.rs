@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use clap::Command;
 use clap::builder::StyledStr;
-pub use text::help::examples;
 
 use crate::catalogue::{GROUPS, Program, started_by_name};
 

@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use remote_write::{Place, Settings, Writer};
-use signal::Selection;
+use signal::{Selection, label_name};
 use watch::{OnPanic, Thread, Watch};
 
 use self::collector::Collector;
@@ -77,12 +77,7 @@ impl RemoteWrite {
         if let Some(given) = self.horizons.iter().chain([&self.forecast_every]).find(|span| !is_in_range(span)) {
             return Err(StartError::RemoteWriteSpan { name, given: *given });
         }
-        let is_label = |label: &&String| {
-            !label.starts_with("__")
-                && !label.starts_with(|letter: char| letter.is_ascii_digit())
-                && !label.is_empty()
-                && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-        };
+        let is_label = |label: &&String| !label.starts_with("__") && label_name(label) == **label;
         if let Some(label) = self.labels.keys().find(|label| !is_label(label)) {
             return Err(StartError::RemoteWriteLabel { name, label: label.clone() });
         }

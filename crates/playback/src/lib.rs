@@ -18,6 +18,8 @@ mod simulator;
 pub mod stretch;
 mod trace;
 
+use std::ops::RangeInclusive;
+
 pub use arrival::{Arrival, Arrivals, Reach};
 pub use bound::{Bounds, bounds};
 pub use control::{Cause, Controller, Decision};
@@ -86,6 +88,9 @@ pub fn requested(rate: f64) -> Result<f64, RequestError> {
 pub struct Limits {
     slowest_ratio: f64,
     fastest_ratio: f64,
+    /// The rates that can be played at all.
+    least_rate: f64,
+    greatest_rate: f64,
 }
 
 /// Limits that no listener can have.
@@ -106,20 +111,26 @@ impl Limits {
     pub fn new(slowest_ratio: f64, fastest_ratio: f64) -> Result<Self, LimitsError> {
         let are_right = slowest_ratio > 0.0 && slowest_ratio <= 1.0 && (1.0..=2.0).contains(&fastest_ratio);
         are_right
-            .then_some(Self { slowest_ratio, fastest_ratio })
+            .then_some(Self { slowest_ratio, fastest_ratio, least_rate: 0.0, greatest_rate: f64::INFINITY })
             .ok_or(LimitsError { slowest: slowest_ratio, fastest: fastest_ratio })
     }
 
-    /// The slowest rate where this one is requested.
+    /// These limits, cut to rates that can be played.
     #[must_use]
-    pub fn slowest(self, requested_rate: f64) -> f64 {
-        self.slowest_ratio * requested_rate
+    pub fn playable(self, rates: RangeInclusive<f64>) -> Self {
+        Self { least_rate: *rates.start(), greatest_rate: *rates.end(), ..self }
     }
 
-    /// The fastest rate where this one is requested.
+    /// The slowest rate where this one is requested; never above it.
+    #[must_use]
+    pub fn slowest(self, requested_rate: f64) -> f64 {
+        (self.slowest_ratio * requested_rate).max(self.least_rate).min(requested_rate)
+    }
+
+    /// The fastest rate where this one is requested; never below it.
     #[must_use]
     pub fn fastest(self, requested_rate: f64) -> f64 {
-        self.fastest_ratio * requested_rate
+        (self.fastest_ratio * requested_rate).min(self.greatest_rate).max(requested_rate)
     }
 
     /// `rate`, or the limit that is nearest to it.
@@ -132,7 +143,7 @@ impl Limits {
 impl Default for Limits {
     /// 0.8 to 1.1.
     fn default() -> Self {
-        Self { slowest_ratio: 0.8, fastest_ratio: 1.1 }
+        Self { slowest_ratio: 0.8, fastest_ratio: 1.1, least_rate: 0.0, greatest_rate: f64::INFINITY }
     }
 }
 
@@ -149,5 +160,15 @@ mod tests {
             assert!(Limits::new(rate, 1.1).is_err(), "{rate}");
         }
         assert!(Limits::new(0.8, f64::NAN).is_err());
+    }
+
+    #[test]
+    fn limits_are_cut_to_what_can_be_played() {
+        let limits = Limits::default().playable(stretch::RATES);
+        for (requested, slowest, fastest) in [(1.0, 0.8, 1.1), (2.0, 1.6, 2.0), (1.9, 1.52, 2.0), (0.5, 0.5, 0.55)] {
+            let found = [limits.slowest(requested), limits.fastest(requested)];
+            assert!((found[0] - slowest).abs() < 1e-12 && (found[1] - fastest).abs() < 1e-12, "{requested}: {found:?}");
+            assert!(found.iter().all(|rate| stretch::RATES.contains(rate)), "{requested}: {found:?}");
+        }
     }
 }

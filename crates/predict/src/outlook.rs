@@ -235,7 +235,8 @@ impl Outlook {
         let expected = self.seasonal_now();
         let was_whole = self.level.are_whole();
         let shift = self.level.step(sample, expected);
-        let step = Step { sample, short: self.level.mean(), long: self.level.long_mean() };
+        let [short, long] = self.level.season_means();
+        let step = Step { sample, short, long };
         let changed = self.season.learn(self.clock, step, self.level.typical());
         self.clock += 1;
         let are_whole = self.level.are_whole();
@@ -379,8 +380,12 @@ impl Outlook {
             if !rung.is_due(origin) {
                 continue;
             }
-            let (features, naive) = self.features(rung.lead);
+            let (mut features, naive) = self.features(rung.lead);
             let candidates = self.candidates(&features, naive, &rung.lasting, &rung.plain);
+            if self.level.drift().is_some() {
+                // Deviations from a mean that lags behind a drift say nothing of the season.
+                features[N_LEVELS..].fill(0.0);
+            }
             let own = dot(&candidates, &rung.weights);
             let heard = heard(rung.lead).map_or(f64::NAN, |value| self.transform.to_scale(value));
             let pull = if heard.is_nan() { 0.0 } else { rung.weight_of_heard() * (heard + rung.bias() - own) };

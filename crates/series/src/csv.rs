@@ -1,24 +1,34 @@
-//! Samples from text: CSV with or without times and a header, or a number a line.
+//! Samples from text: CSV with or without times and a header, or a number a line, as programs and spreadsheets write it.
 //!
-//! In a text of one column an empty line is a gap, wherever it stands: so R and pandas write a missing value there.
-//! In a text of several columns it is nothing.
+//! An empty line is a gap in a text of one column, wherever it stands, because R and pandas write a missing value so. It
+//! means nothing in a text of several columns. A line is a comment if it is `#` alone or begins with `#` and a blank, `##`
+//! or `#!`: `#N/A` is a cell, and `#time,load` a header. The last comment above the first row is the header if it has as
+//! many cells as that row, more than one, and the row is no header itself.
 
-mod empty_line;
+mod encoding;
+mod line;
+mod number;
+mod separator;
+mod time;
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::time::Duration;
 
 use csv::{ReaderBuilder, StringRecord, Trim};
 use units::Timestamp;
 
-use self::empty_line::EmptyLines;
+use self::encoding::Utf8;
+use self::line::Lines;
+pub use self::number::DecimalMark;
+use self::number::{Numbers, Unreadable, is_gap, is_meant_as_number, is_number};
+use self::time::is_meant_as_date;
 use crate::{GridError, Resampling, Series};
 
 /// No file gives more samples than this: 800 MB of them.
 const N_SAMPLES_MAX: usize = 100_000_000;
 
-/// What a missing sample may be written as, in any case.
-const GAP_WORDS: [&str; 5] = ["", "nan", "na", "null", "-"];
+/// Rows that are searched for dates, in case the first ones have none.
+const N_ROWS_SEARCHED: usize = 8;
 
 /// Which column, by its place or by its header.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +48,10 @@ pub struct Options {
     /// The column of times; `None` takes the first one if it holds dates. Plain numbers count as times only when
     /// their column is named here.
     pub time_column: Option<Column>,
+    /// The ASCII character between cells; `None` takes the tab or semicolon that the first lines have, else the comma.
+    pub separator: Option<u8>,
+    /// The decimal mark; `None` takes the point between commas, else the one that the numbers show.
+    pub decimal_mark: Option<DecimalMark>,
     /// Read this many rows and no more.
     pub n_rows_max: Option<usize>,
     /// The step to bring the samples to, and how; `None` takes the one that the times suggest.
@@ -48,9 +62,20 @@ pub struct Options {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CsvError {
-    /// The text is not CSV, is not UTF-8, or cannot be read.
+    /// The text cannot be read.
     #[error("cannot read the samples")]
-    Read(#[from] csv::Error),
+    Read(#[from] io::Error),
+    /// The text is not CSV, or cannot be read.
+    #[error("cannot read the samples")]
+    Csv(#[source] csv::Error),
+    /// The text is neither UTF-8 nor UTF-16.
+    #[error("line {line}, column {column}: the text is not UTF-8; save the file as UTF-8 or UTF-16")]
+    NotUtf8 {
+        /// Line of the text.
+        line: u64,
+        /// Column from 1.
+        column: usize,
+    },
     /// Nothing but a header, or nothing at all.
     #[error("there are no samples in it")]
     Empty,
@@ -64,8 +89,22 @@ pub enum CsvError {
         /// The cell.
         given: String,
     },
+    /// A cell is a number with a decimal point and another one with a decimal comma, or does not fit to those before it.
+    #[error(
+        "line {line}, column {column}: `{given}` is another number with a decimal point than with a decimal comma, and the decimal mark of this file is not known or differs"
+    )]
+    UnclearDecimalMark {
+        /// Line of the text.
+        line: u64,
+        /// Column from 1.
+        column: usize,
+        /// The cell.
+        given: String,
+    },
     /// A cell in the column of times is no time.
-    #[error("line {line}, column {column}: `{given}` is no time such as 2026-11-21T09:00:00Z")]
+    #[error(
+        "line {line}, column {column}: `{given}` is no time such as 2026-11-21T09:00:00Z, 2026-11-21 09:00 or 21.11.2026 09:00"
+    )]
     NotATime {
         /// Line of the text.
         line: u64,
@@ -97,6 +136,8 @@ pub enum CsvError {
     ManyColumns {
         /// Those that could be.
         known: String,
+        /// Whether commas separate them, there is no header, and all of them begin with a number.
+        are_numbers: bool,
     },
     /// The times do not make a series.
     #[error(transparent)]
@@ -128,17 +169,30 @@ impl CsvError {
     }
 }
 
+impl From<csv::Error> for CsvError {
+    fn from(error: csv::Error) -> Self {
+        match error.kind() {
+            csv::ErrorKind::Utf8 { pos, err } => {
+                Self::NotUtf8 { line: pos.as_ref().map_or(0, csv::Position::line), column: err.field() + 1 }
+            }
+            _ => Self::Csv(error),
+        }
+    }
+}
+
 /// Reads a series. The first line is a header if its cell in the column of samples is neither a number nor a gap.
 ///
 /// # Errors
 /// See [`CsvError`]. A file of which one cell is wrong gives nothing at all, rather than what came before it.
 pub fn read(reader: impl Read, options: &Options) -> Result<Series, CsvError> {
+    let (separator, text) = separator::find(Utf8::new(reader), options.separator)?;
+    // No comments: `Lines` leaves them out.
     let mut rows = ReaderBuilder::new()
+        .delimiter(separator)
         .has_headers(false)
         .flexible(true)
-        .comment(Some(b'#'))
         .trim(Trim::All)
-        .from_reader(EmptyLines::shown(reader))
+        .from_reader(Lines::new(text, separator))
         .into_records();
     let mut n_empty = 0;
     let first = loop {
@@ -148,25 +202,30 @@ pub fn read(reader: impl Read, options: &Options) -> Result<Series, CsvError> {
             None => return Err(CsvError::Empty),
         }
     };
-    let mut rows = rows.filter(|row| first.len() == 1 || !row.as_ref().is_ok_and(is_empty_line)).peekable();
-    let second = match rows.peek() {
-        Some(Ok(second)) => Some(second),
-        _ => None,
-    };
-    let layout = Layout::of(&first, second, options)?;
-    let mut samples = Samples::default();
+    let comment = cells(rows.reader().get_ref().first_comment(), separator);
+    let mut rows = rows.filter(|row| first.len() == 1 || !row.as_ref().is_ok_and(is_empty_line));
+    let n_rows_max = options.n_rows_max.unwrap_or(usize::MAX);
+    let ahead = rows.by_ref().take(N_ROWS_SEARCHED.min(n_rows_max)).collect::<Result<Vec<_>, _>>()?;
+    let layout = Layout::of(&first, comment.as_ref(), &ahead, separator, options)?;
+    let mut samples = Samples::new(Numbers::new(separator, options.decimal_mark), &layout);
     if !layout.has_header {
         let n_gaps = if first.len() == 1 { n_empty } else { 0 };
         samples.values.resize(n_gaps.min(N_SAMPLES_MAX), f64::NAN);
         samples.take(&first, &layout)?;
     }
-    let n_rows_max = options.n_rows_max.unwrap_or(usize::MAX);
+    let mut rows = ahead.into_iter().map(Ok).chain(rows);
     while samples.values.len() < n_rows_max
         && let Some(row) = rows.next().transpose()?
     {
         samples.take(&row, &layout)?;
     }
-    samples.into_series(n_rows_max, options.resample)
+    samples.into_series(&layout, n_rows_max, options.resample)
+}
+
+/// The cells of one line; `None` if there are fewer than two, or it is not UTF-8.
+fn cells(line: &[u8], separator: u8) -> Option<StringRecord> {
+    let mut rows = ReaderBuilder::new().delimiter(separator).has_headers(false).trim(Trim::All).from_reader(line);
+    rows.records().next()?.ok().filter(|row| row.len() > 1)
 }
 
 fn is_empty_line(row: &StringRecord) -> bool {
@@ -177,24 +236,37 @@ fn is_empty_line(row: &StringRecord) -> bool {
 struct Layout {
     n_columns: usize,
     has_header: bool,
+    /// Whether a blank within a cell cannot separate columns.
+    has_blanks: bool,
     time_idx: Option<usize>,
     sample_idx: usize,
 }
 
 impl Layout {
-    fn of(first: &StringRecord, second: Option<&StringRecord>, options: &Options) -> Result<Self, CsvError> {
-        let find = |wanted: &Option<Column>| wanted.as_ref().map(|wanted| find(first, wanted)).transpose();
-        let data = second.unwrap_or(first);
-        let holds_dates =
-            |idx: &usize| data.get(*idx).is_some_and(|cell| !is_number(cell) && cell.parse::<Timestamp>().is_ok());
+    fn of(
+        first: &StringRecord,
+        comment: Option<&StringRecord>,
+        ahead: &[StringRecord],
+        separator: u8,
+        options: &Options,
+    ) -> Result<Self, CsvError> {
+        let is_data = |cell: &str| is_number(cell) || is_meant_as_date(cell) || (is_gap(cell) && !cell.is_empty());
+        let header = comment.filter(|comment| comment.len() == first.len() && first.iter().any(is_data));
+        let names = header.unwrap_or(first);
+        let find = |wanted: &Option<Column>| wanted.as_ref().map(|wanted| find(names, wanted)).transpose();
+        let holds_dates = |idx: &usize| {
+            first.len() > 1 && ahead.iter().chain([first]).any(|row| row.get(*idx).is_some_and(is_meant_as_date))
+        };
         let time_idx = find(&options.time_column)?.or_else(|| Some(0).filter(holds_dates));
         let sample_idx = match find(&options.column)? {
             Some(idx) => idx,
-            None => only_other(first, time_idx)?,
+            None => only_other(names, time_idx, separator)?,
         };
-        let has_header = first.get(sample_idx).is_some_and(|cell| !is_number(cell) && !is_gap(cell))
-            && first.iter().all(|cell| !is_number(cell) || cell.is_empty());
-        Ok(Self { n_columns: first.len(), has_header, time_idx, sample_idx })
+        let has_header = header.is_none()
+            && first.get(sample_idx).is_some_and(|cell| !is_meant_as_number(cell) && !is_gap(cell))
+            && first.iter().all(|cell| !is_number(cell));
+        let has_blanks = first.len() > 1 || (has_header && !first[0].contains(' '));
+        Ok(Self { n_columns: first.len(), has_header, has_blanks, time_idx, sample_idx })
     }
 }
 
@@ -212,14 +284,17 @@ fn find(header: &StringRecord, wanted: &Column) -> Result<usize, CsvError> {
     })
 }
 
-fn only_other(header: &StringRecord, time_idx: Option<usize>) -> Result<usize, CsvError> {
+fn only_other(header: &StringRecord, time_idx: Option<usize>, separator: u8) -> Result<usize, CsvError> {
     let has_row_names = header[0].is_empty() && header.iter().skip(1).all(|cell| !is_number(cell) && !is_gap(cell));
     let n_passed_over = usize::from(has_row_names && header.len() > 1);
     let others: Vec<usize> = (n_passed_over..header.len()).filter(|idx| Some(*idx) != time_idx).collect();
     match others[..] {
         [] => Err(CsvError::Empty),
         [only] => Ok(only),
-        _ => Err(CsvError::ManyColumns { known: listing(header, others) }),
+        _ => {
+            let are_numbers = separator == b',' && others.iter().all(|idx| is_number(&header[*idx]));
+            Err(CsvError::ManyColumns { known: listing(header, others), are_numbers })
+        }
     }
 }
 
@@ -229,17 +304,9 @@ fn listing(header: &StringRecord, idxs: impl IntoIterator<Item = usize>) -> Stri
     named.join(", ")
 }
 
-fn is_number(cell: &str) -> bool {
-    cell.parse::<f64>().is_ok_and(|number| !number.is_nan())
-}
-
-fn is_gap(cell: &str) -> bool {
-    GAP_WORDS.iter().any(|word| cell.eq_ignore_ascii_case(word))
-}
-
 /// What has been read so far.
-#[derive(Default)]
 struct Samples {
+    numbers: Numbers,
     times: Vec<Timestamp>,
     /// Of the times.
     lines: Vec<u64>,
@@ -247,6 +314,11 @@ struct Samples {
 }
 
 impl Samples {
+    fn new(mut numbers: Numbers, layout: &Layout) -> Self {
+        numbers.has_blanks = layout.has_blanks;
+        Self { numbers, times: Vec::new(), lines: Vec::new(), values: Vec::new() }
+    }
+
     fn take(&mut self, row: &StringRecord, layout: &Layout) -> Result<(), CsvError> {
         let line = row.position().map_or(0, csv::Position::line);
         if self.values.len() == N_SAMPLES_MAX {
@@ -255,20 +327,41 @@ impl Samples {
         if row.len() != layout.n_columns {
             return Err(CsvError::Ragged { line, given: row.len(), needed: layout.n_columns });
         }
-        self.values.push(sample(row, layout.sample_idx, line)?);
+        let sample = self.sample(row, layout.sample_idx, line)?;
+        self.values.push(sample);
         if let Some(idx) = layout.time_idx {
             let cell = row.get(idx).unwrap_or_default();
             let not_a_time = |_| CsvError::NotATime { line, column: idx + 1, given: cell.to_owned() };
-            self.times.push(cell.parse().map_err(not_a_time)?);
+            self.times.push(time::read(cell).map_err(not_a_time)?);
             self.lines.push(line);
         }
         Ok(())
     }
 
-    fn into_series(mut self, n_rows_max: usize, resample: Option<(Duration, Resampling)>) -> Result<Series, CsvError> {
+    fn sample(&mut self, row: &StringRecord, idx: usize, line: u64) -> Result<f64, CsvError> {
+        let cell = row.get(idx).unwrap_or_default();
+        if is_gap(cell) {
+            return Ok(f64::NAN);
+        }
+        let (column, given) = (idx + 1, || cell.to_owned());
+        self.numbers.read(cell, line).map_err(|unreadable| match unreadable {
+            Unreadable::NotANumber => CsvError::NotANumber { line, column, given: given() },
+            Unreadable::UnclearMark => CsvError::UnclearDecimalMark { line, column, given: given() },
+        })
+    }
+
+    fn into_series(
+        mut self,
+        layout: &Layout,
+        n_rows_max: usize,
+        resample: Option<(Duration, Resampling)>,
+    ) -> Result<Series, CsvError> {
         self.values.truncate(n_rows_max);
         if self.values.is_empty() {
             return Err(CsvError::Empty);
+        }
+        if let Some((line, given)) = self.numbers.unclear() {
+            return Err(CsvError::UnclearDecimalMark { line, column: layout.sample_idx + 1, given });
         }
         if self.times.is_empty() {
             return if resample.is_some() { Err(CsvError::NoTimes) } else { Ok(Series::untimed(self.values)) };
@@ -285,183 +378,5 @@ impl Samples {
     }
 }
 
-/// Infinity is no measurement, and no way to write a gap either.
-fn sample(row: &StringRecord, idx: usize, line: u64) -> Result<f64, CsvError> {
-    let cell = row.get(idx).unwrap_or_default();
-    if is_gap(cell) {
-        return Ok(f64::NAN);
-    }
-    match cell.parse::<f64>() {
-        Ok(number) if number.is_finite() => Ok(number),
-        _ => Err(CsvError::NotANumber { line, column: idx + 1, given: cell.to_owned() }),
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn read_text(text: &str, options: &Options) -> Result<Series, CsvError> {
-        read(text.as_bytes(), options)
-    }
-
-    #[track_caller]
-    fn check_samples(text: &str, expected: &[f64]) {
-        assert_eq!(read_text(text, &Options::default()).unwrap().samples(), expected);
-    }
-
-    #[track_caller]
-    fn check_refused(text: &str, message: &str) {
-        assert_eq!(read_text(text, &Options::default()).unwrap_err().to_string(), message);
-    }
-
-    #[test]
-    fn a_number_a_line_needs_no_header() {
-        check_samples("1\n2.5\n-3e2\n", &[1.0, 2.5, -300.0]);
-        check_samples("load\n1\n2\n", &[1.0, 2.0]);
-        check_samples("# recorded on db1\n1\n2\n", &[1.0, 2.0]);
-    }
-
-    #[track_caller]
-    fn check_gaps(text: &str, expected: &[Option<f64>]) {
-        let series = read_text(text, &Options::default()).unwrap();
-        let samples: Vec<Option<f64>> = series.samples().iter().map(|x| (!x.is_nan()).then_some(*x)).collect();
-        assert_eq!(samples, expected, "{text:?}");
-    }
-
-    #[test]
-    fn an_empty_line_of_one_column_is_a_gap_wherever_it_stands() {
-        check_gaps("1\n\n2\n", &[Some(1.0), None, Some(2.0)]);
-        check_gaps("1\r\n\r\n2\r\n", &[Some(1.0), None, Some(2.0)]);
-        check_gaps("\n\n1\n2", &[None, None, Some(1.0), Some(2.0)]);
-        check_gaps("load\n\n1\n", &[None, Some(1.0)]);
-        check_gaps("1\n\n\n", &[Some(1.0), None, None]);
-        check_gaps("1\n# the sensor was off\n\n2\n", &[Some(1.0), None, Some(2.0)]);
-        check_gaps("1\n\"\"\n2\n", &[Some(1.0), None, Some(2.0)]);
-    }
-
-    #[test]
-    fn the_newline_of_the_last_line_and_empty_lines_before_a_header_are_no_gaps() {
-        check_gaps("1\n2", &[Some(1.0), Some(2.0)]);
-        check_gaps("1\n2\n", &[Some(1.0), Some(2.0)]);
-        check_gaps("\nload\n1\n", &[Some(1.0)]);
-        check_gaps("\"load\n\nof db1\"\n1\n", &[Some(1.0)]);
-    }
-
-    #[test]
-    fn an_empty_line_of_several_columns_is_nothing() {
-        let text = "time,cpu\n\n2014-02-14 14:30:00,1\n\n2014-02-14 14:31:00,2\n\n";
-        check_samples(text, &[1.0, 2.0]);
-    }
-
-    #[test]
-    fn a_line_after_empty_ones_is_named_by_its_own_number() {
-        check_refused(
-            "1\n\nthree\n",
-            "line 3, column 1: `three` is not a number; a missing sample is an empty cell or NaN",
-        );
-    }
-
-    #[test]
-    fn names_of_rows_are_no_samples() {
-        check_samples("\"\",\"x\"\n\"1\",5\n\"2\",6\n", &[5.0, 6.0]);
-        check_samples(",x\n0,5.0\n1,6.0\n", &[5.0, 6.0]);
-        check_refused(
-            ",x,y\n0,5,1\n",
-            "there are several columns of samples (2 `x`, 3 `y`); choose one with its name or number",
-        );
-        // Without a header the first column may have a gap.
-        check_refused(
-            ",5\n1,6\n",
-            "there are several columns of samples (1 ``, 2 `5`); choose one with its name or number",
-        );
-    }
-
-    #[test]
-    fn dates_in_the_first_column_are_the_times() {
-        let text = "timestamp,value\n2014-02-14 14:30:00,0.1\n2014-02-14 14:35:00,0.2\n2014-02-14 14:45:00,0.4\n";
-        let series = read_text(text, &Options::default()).unwrap();
-        assert_eq!(series.samples().len(), 4);
-        assert_eq!(series.grid().map(|grid| grid.step.as_secs()), Some(300));
-    }
-
-    #[test]
-    fn gaps_are_written_in_several_ways() {
-        let series =
-            read_text("a,b\n1,\n2,NaN\n3,7\n", &Options { column: Some(Column::Number(2)), ..Options::default() })
-                .unwrap();
-        assert_eq!(series.n_gaps(), 2);
-    }
-
-    #[test]
-    fn a_word_among_numbers_is_refused_with_its_place() {
-        check_refused(
-            "1\n2\nthree\n",
-            "line 3, column 1: `three` is not a number; a missing sample is an empty cell or NaN",
-        );
-        check_refused("1\ninf\n", "line 2, column 1: `inf` is not a number; a missing sample is an empty cell or NaN");
-    }
-
-    #[test]
-    fn nothing_is_no_series() {
-        check_refused("", "there are no samples in it");
-        check_refused("load\n", "there are no samples in it");
-        check_refused("\n\n", "there are no samples in it");
-    }
-
-    #[test]
-    fn several_columns_need_a_choice() {
-        check_refused(
-            "time,cpu,net\n2014-02-14 14:30:00,1,2\n",
-            "there are several columns of samples (2 `cpu`, 3 `net`); choose one with its name or number",
-        );
-        let named = Options { column: Some(Column::Name("net".into())), ..Options::default() };
-        let text = "time,cpu,net\n2014-02-14 14:30:00,1,2\n2014-02-14 14:31:00,1,3\n";
-        assert_eq!(read_text(text, &named).unwrap().samples(), [2.0, 3.0]);
-    }
-
-    #[test]
-    fn an_absent_column_is_named_beside_those_there_are() {
-        let options = Options { column: Some(Column::Name("disk".into())), ..Options::default() };
-        let error = read_text("cpu,net\n1,2\n", &options).unwrap_err();
-        assert_eq!(error.to_string(), "there is no column `disk`; there are: 1 `cpu`, 2 `net`");
-    }
-
-    #[test]
-    fn plain_numbers_are_times_only_on_request() {
-        let text = "0,5\n10,6\n20,7\n";
-        let options = Options { time_column: Some(Column::Number(1)), ..Options::default() };
-        assert_eq!(read_text(text, &options).unwrap().samples(), [5.0, 6.0, 7.0]);
-        assert!(matches!(read_text(text, &Options::default()), Err(CsvError::ManyColumns { .. })));
-    }
-
-    #[test]
-    fn uneven_times_are_refused_by_line_and_brought_to_a_step() {
-        let text = "at,load\n0,1\n\n70,2\n90,4\n200,5\n310,6\n330,7\n470,8\n640,9\n";
-        let with = |resample| Options { time_column: Some(Column::Name("at".into())), resample, ..Options::default() };
-        let error = read_text(text, &with(None)).unwrap_err();
-        assert_eq!((error.to_string(), error.step_to_try()), ("line 4".into(), Some(Duration::from_secs(110))));
-        let step = Duration::from_secs(100);
-        let series = read_text(text, &with(Some((step, Resampling::Mean)))).unwrap();
-        // Of 0; of 70 and 90; of 200; of none; of 310 and 330; of 470; of none.
-        let known: Vec<Option<f64>> = series.samples().iter().map(|x| (!x.is_nan()).then_some(*x)).collect();
-        assert_eq!(known, [Some(1.0), Some(3.0), Some(5.0), None, Some(6.5), Some(8.0), None]);
-        let no_times = Options { resample: Some((step, Resampling::Mean)), ..Options::default() };
-        assert!(matches!(read_text("1\n2\n", &no_times), Err(CsvError::NoTimes)));
-    }
-
-    #[test]
-    fn no_more_rows_are_read_than_asked_for() {
-        let options = Options { n_rows_max: Some(2), ..Options::default() };
-        assert_eq!(read_text("1\n2\nbroken\n", &options).unwrap().samples(), [1.0, 2.0]);
-    }
-
-    #[test]
-    fn a_line_that_is_too_short_or_long_is_refused() {
-        assert!(matches!(
-            read_text("1,2\n3\n", &Options { column: Some(Column::Number(2)), ..Options::default() }),
-            Err(CsvError::Ragged { line: 2, given: 1, needed: 2 })
-        ));
-    }
-}
+mod tests;

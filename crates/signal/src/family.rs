@@ -141,7 +141,8 @@ impl Family {
     ///
     /// The label is left out of the name, unless that is how another family is called: `cpu.{core}.busy` is
     /// `foretop_cpu_core_busy_ratio` because `cpu.busy` is `foretop_cpu_busy_ratio`. A unit that the name has anyway
-    /// is not said twice: `received_packets_per_second`, `tasks_runnable`.
+    /// is not said twice: `received_packets_per_second`, `tasks_runnable`. The name of a family from elsewhere may have
+    /// characters that no server reads; [`metric_name`](crate::metric_name) replaces them.
     #[must_use]
     pub fn metric_name(&self) -> String {
         let mut words = self.words(false);

@@ -8,6 +8,7 @@
 mod family;
 mod glob;
 mod markdown;
+mod names;
 mod readings;
 mod selection;
 mod signal;
@@ -16,6 +17,7 @@ mod source;
 pub use family::{FAMILIES, Family, Kind, Range, Unit, family_of_signal, row};
 pub use glob::{Glob, GlobError};
 pub use markdown::signals_markdown;
+pub use names::{label_name, metric_name};
 pub use readings::Readings;
 pub use selection::Selection;
 pub use signal::{Label, Signal};

@@ -21,6 +21,7 @@ mod residuals;
 mod spectrum;
 mod stationarity;
 mod summary;
+pub mod transform;
 mod whiteness;
 mod wilcoxon;
 

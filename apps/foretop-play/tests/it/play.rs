@@ -22,6 +22,16 @@ fn a_slower_sound_is_longer_and_as_high() {
 }
 
 #[test]
+fn sound_is_played_at_each_speed_that_it_can_be_stretched_to() {
+    let folder = tempdir().unwrap();
+    tone(&folder.path().join("tone.wav"), 20.0);
+    for (speed, expected) in [("2", "10.0 s"), ("1.9", "10.5 s"), ("0.5", "40.0 s"), ("0.8", "25.0 s")] {
+        let summary = succeeds(&foretop_play(folder.path(), &["tone.wav", "--virtual", "--null", "--speed", speed]));
+        assert!(summary.starts_with(&format!("20.0 s of the medium in {expected}")), "{speed}: {summary}");
+    }
+}
+
+#[test]
 fn what_arrives_too_slowly_is_slowed_down_and_not_broken_off() {
     let folder = tempdir().unwrap();
     tone(&folder.path().join("tone.wav"), 150.0);
@@ -82,9 +92,9 @@ fn what_is_no_sound_is_told_by_name() {
     fails(&run(&["none.wav", "--virtual", "--null"]), 1, "cannot read `none.wav`");
     tone(&folder.path().join("tone.wav"), 2.0);
     fails(&run(&["tone.wav"]), 2, "--out FILE.wav");
-    fails(&run(&["tone.wav", "--null", "--speed", "50"]), 2, "`--speed 50`: it is above 0 and at most 2");
+    fails(&run(&["tone.wav", "--null", "--speed", "50"]), 2, "`--speed 50`: sound can be played at 0.5 to 2 times");
     fails(&run(&["tone.wav", "--null", "--speed", "NaN"]), 2, "`--speed NaN`");
-    fails(&run(&["tone.wav", "--null", "--speed", "0.5"]), 2, "0.5 to 2 times");
+    fails(&run(&["tone.wav", "--null", "--speed", "0.4"]), 2, "0.5 to 2 times");
     fails(&run(&["tone.wav", "--null", "--max-slow", "1.5"]), 2, "limits of 1.5 to 1.1");
     fails(&run(&["tone.wav", "--null", "--model", "MAGIC"]), 2, "`--model MAGIC`");
     fails(&run(&["-", "--null", "--arrival", "steady"]), 2, "`--arrival` is for files");
@@ -192,4 +202,57 @@ fn a_length_that_lies_is_seen_through() {
     fs::write(&path, bytes).unwrap();
     let said = succeeds(&foretop_play(folder.path(), &["tone.wav", "--virtual", "--null"]));
     assert!(said.starts_with("30.0 s of the medium in 30.0 s") && said.contains("no break"), "{said}");
+}
+
+#[test]
+fn every_wav_of_a_file_is_played_to_its_end_whatever_its_lengths() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("tone.wav");
+    tone(&path, 10.0);
+    let whole = fs::read(&path).unwrap();
+    let check = |bytes: Vec<u8>, expected: &str| {
+        fs::write(&path, bytes).unwrap();
+        let summary = succeeds(&foretop_play(folder.path(), &["tone.wav", "--virtual", "--null"]));
+        assert!(summary.starts_with(expected), "{summary}");
+    };
+    for (riff_len, data_len) in [(0, 0), (0, 320_000), (36, 320_000), (0x7fff_f024, 0x7fff_f000), (u32::MAX, u32::MAX)]
+    {
+        let mut bytes = whole.clone();
+        bytes[4..8].copy_from_slice(&u32::to_le_bytes(riff_len));
+        bytes[40..44].copy_from_slice(&u32::to_le_bytes(data_len));
+        check(bytes, "10.0 s of the medium");
+    }
+    check([&whole[..], &whole].concat(), "20.0 s of the medium");
+    let mut stereo = whole.clone();
+    stereo[22] = 2;
+    fs::write(&path, [&whole[..], &stereo].concat()).unwrap();
+    let summary = succeeds(&foretop_play(folder.path(), &["tone.wav", "--virtual", "--null"]));
+    assert!(summary.starts_with("10.0 s") && summary.contains("a sound of another format follows"), "{summary}");
+}
+
+#[test]
+fn m4a_plays_from_a_file_and_as_far_as_it_goes_and_names_an_index_that_is_out_of_reach() {
+    let folder = tempdir().unwrap();
+    let sound = |name: &str| fs::read(format!("{}/../../testdata/sound/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let (first, last) = (sound("index_first.m4a"), sound("index_last.m4a"));
+    fs::write(folder.path().join("first.m4a"), &first).unwrap();
+    fs::write(folder.path().join("half.m4a"), &first[..first.len() / 2]).unwrap();
+    fs::write(folder.path().join("last.m4a"), &last).unwrap();
+    let play = |arguments: &[&str]| foretop_play(folder.path(), &[arguments, &["--virtual", "--null"]].concat());
+    let seconds = |name: &str| -> f64 {
+        succeeds(&play(&[name])).split(' ').next().unwrap().parse().expect("seconds come first")
+    };
+    assert!((4.0..4.2).contains(&seconds("first.m4a")));
+    assert!((4.0..4.2).contains(&seconds("last.m4a")));
+    assert!((1.0..3.0).contains(&seconds("half.m4a")));
+    fails(&play(&["last.m4a", "--arrival", "steady"]), 1, "-movflags +faststart");
+
+    // The demuxer reads to the index and back, which is no medium.
+    succeeds(&play(&["last.m4a", "--trace", "moments.csv"]));
+    let moments = fs::read_to_string(folder.path().join("moments.csv")).unwrap();
+    let head: Vec<&str> = moments.lines().next().unwrap().split(',').collect();
+    let buffer = head.iter().position(|name| name.contains("buffer")).unwrap();
+    let (_, rows) = moments.split_once('\n').unwrap();
+    let buffered = rows.lines().map(|row| row.split(',').nth(buffer).unwrap().parse().unwrap());
+    assert!(buffered.fold(0.0, f64::max) < 4.2, "{moments}");
 }

@@ -10,10 +10,10 @@ use analysis::Analysis;
 use anyhow::bail;
 use clap::Args;
 
-use crate::argument::drawing::{Drawing, drawing};
-use crate::argument::{SampleFile, TextOrJson};
-use crate::failure::OrUsage;
-use crate::help::examples;
+use command_line::argument::drawing::{Drawing, drawing};
+use command_line::argument::{SampleFile, TextOrJson};
+use command_line::failure::OrUsage;
+use text::help::examples;
 
 /// Describe samples: memory, noise, stationarity, Hurst
 ///
@@ -54,7 +54,7 @@ impl Analyze {
         }
         match self.format {
             TextOrJson::Text => paper::write(out, &analysis),
-            TextOrJson::Json => Ok(crate::terminal::write_json(out, &analysis)?),
+            TextOrJson::Json => Ok(command_line::terminal::write_json(out, &analysis)?),
         }
     }
 

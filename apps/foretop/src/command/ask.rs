@@ -12,10 +12,10 @@ use text::printable;
 use units::{Confidence, Timestamp};
 use warn::{Statement, StatementError};
 
-use crate::argument::{NodeArgs, TextOrJson, positive_span};
-use crate::help::examples;
-use crate::near_name::{explain_unknown_signal, explain_unknown_signals};
-use crate::terminal::write_json;
+use command_line::argument::{NodeArgs, TextOrJson, positive_span};
+use command_line::near_name::{explain_unknown_signal, explain_unknown_signals};
+use command_line::terminal::write_json;
+use text::help::examples;
 
 use sentence::{sentence, statement_sentence, worth};
 

@@ -6,7 +6,7 @@ use clap::Args;
 use clap_complete::Shell;
 
 use crate::cli;
-use crate::help::examples;
+use text::help::examples;
 
 /// Print completions for a shell
 #[derive(Args)]

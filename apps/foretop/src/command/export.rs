@@ -7,10 +7,10 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use units::Moment;
 
-use crate::argument::{NodeArgs, positive_span};
-use crate::help::examples;
-use crate::history::{Query, Sample};
-use crate::terminal::write_json;
+use command_line::argument::{NodeArgs, positive_span};
+use command_line::history::{Query, Sample};
+use command_line::terminal::write_json;
+use text::help::examples;
 
 /// Print the samples of a signal that a node has stored
 #[derive(Args)]

@@ -4,43 +4,76 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, anyhow};
 
-use crate::catalogue::{GROUPS, PROGRAMS, Program, started_by_name};
-use crate::failure::OrUsage;
-use crate::near_name::near;
+use crate::catalogue::{GROUPS, HIDDEN_TOOLS, PROGRAMS, Program, TOOLS, started_by_name};
+use command_line::failure::OrUsage;
+use command_line::near_name::near;
+use command_line::terminal::say;
 
 /// No program's name is longer.
 const NAME_LENGTH_MAX: usize = 64;
 
 /// Becomes the program that the first of `words` names, with the others as its arguments; returns only when that fails.
-pub fn run(words: Vec<OsString>) -> anyhow::Result<()> {
-    let mut words = words.into_iter();
-    let typed = words.next().unwrap_or_default();
+pub fn run(mut words: Vec<OsString>) -> anyhow::Result<()> {
+    let typed = words.first().cloned().unwrap_or_default();
     let Some(name) = name(&typed) else { return Err(unknown(&typed.to_string_lossy())).or_usage() };
+    if HIDDEN_TOOLS.contains(&name) {
+        return run_tools(words);
+    }
     let known = PROGRAMS.iter().find(|program| program.name == name);
     if let Some((program, instead)) = known.and_then(|program| Some((program, program.instead?))) {
         let Program { build, .. } = program;
         return Err(anyhow!("there is no command `{name}`; `{instead}` starts this program, and `{build}` builds it"))
             .or_usage();
     }
-    match (find(name), known) {
-        (Some(path), _) => {
-            Err(Command::new(&path).args(words).exec()).with_context(|| format!("cannot start `{}`", path.display()))
+    let file = known.and_then(|program| program.file);
+    if file.is_none() {
+        words.remove(0);
+    }
+    match (find(file.unwrap_or(name)), known) {
+        (Some(path), Some(program)) => {
+            warn_of_version(&path, program);
+            Err(become_program(&path, words))
         }
+        (Some(path), None) => Err(become_program(&path, words)),
         (None, Some(program)) => Err(absent(program)),
         (None, None) => Err(unknown(name)).or_usage(),
     }
 }
 
-/// `foretop help NAME` as `foretop NAME --help`, where `NAME` is a program of its own.
+/// Becomes `foretop-tools` with these arguments; returns only when that fails.
+pub fn run_tools(words: Vec<OsString>) -> anyhow::Result<()> {
+    let path = find(TOOLS).with_context(|| missing(TOOLS, "make programs"))?;
+    Err(become_program(&path, words))
+}
+
+fn become_program(path: &Path, words: Vec<OsString>) -> anyhow::Error {
+    anyhow::Error::new(Command::new(path).args(words).exec()).context(format!("cannot start `{}`", path.display()))
+}
+
+/// Warns if a known program is of another version than this one: the two may not understand each other.
+fn warn_of_version(path: &Path, Program { build, .. }: &Program) {
+    let own = env!("CARGO_PKG_VERSION");
+    let Ok(answer) = Command::new(path).arg("--version").stdin(Stdio::null()).stderr(Stdio::null()).output() else {
+        return;
+    };
+    let answer = String::from_utf8_lossy(&answer.stdout);
+    let version = answer.split_whitespace().last().unwrap_or_default();
+    if version != own && version.starts_with(|first: char| first.is_ascii_digit()) {
+        let place = path.display();
+        say(&format!("foretop: warning: `{place}` is version {version}, this is {own}; `{build}` builds it anew"));
+    }
+}
+
+/// `foretop help NAME …` as `foretop NAME … --help`, where `NAME` is a program of its own.
 pub fn help_of_program(words: Vec<OsString>, built_in: &clap::Command) -> Vec<OsString> {
-    let [own, help, program] = &words[..] else { return words };
+    let [own, help, program, below @ ..] = &words[..] else { return words };
     let is_program = |name| built_in.find_subcommand(name).is_none() && name != "help";
     if help == "help" && name(program).is_some_and(is_program) {
-        return vec![own.clone(), program.clone(), "--help".into()];
+        return [&[own.clone(), program.clone()], below, &["--help".into()]].concat();
     }
     words
 }
@@ -69,8 +102,12 @@ fn is_executable(file: &Path) -> bool {
     file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
-fn absent(Program { name, build, .. }: &Program) -> anyhow::Error {
-    anyhow!("`foretop-{name}` is neither beside this program nor in PATH; `{build}` in the project's folder builds it")
+fn absent(Program { name, file, build, .. }: &Program) -> anyhow::Error {
+    anyhow!(missing(file.unwrap_or(name), build))
+}
+
+fn missing(file: &str, build: &str) -> String {
+    format!("`foretop-{file}` is neither beside this program nor in PATH; `{build}` in the project's folder builds it")
 }
 
 fn unknown(name: &str) -> anyhow::Error {
@@ -97,8 +134,14 @@ mod tests {
 
     #[test]
     fn a_program_that_is_absent_says_how_to_build_it() {
-        let program =
-            Program { name: "sim", group: Group::Simulate, purpose: "Simulate", build: "make sim", instead: None };
+        let program = Program {
+            name: "sim",
+            file: None,
+            group: Group::Simulate,
+            purpose: "Simulate",
+            build: "make sim",
+            instead: None,
+        };
         let told = absent(&program).to_string();
         assert!(told.contains("`foretop-sim`") && told.contains("`make sim`"), "{told}");
     }
@@ -108,6 +151,7 @@ mod tests {
         let words = |line: &str| line.split_whitespace().map(OsString::from).collect::<Vec<_>>();
         let built_in = clap::Command::new("foretop").subcommand(clap::Command::new("up"));
         assert_eq!(help_of_program(words("foretop help sim"), &built_in), words("foretop sim --help"));
+        assert_eq!(help_of_program(words("foretop help sim run"), &built_in), words("foretop sim run --help"));
         for line in ["foretop help up", "foretop help", "foretop help help", "foretop help a/b", "foretop sim help"] {
             assert_eq!(help_of_program(words(line), &built_in), words(line));
         }

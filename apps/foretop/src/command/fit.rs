@@ -12,9 +12,9 @@ use ranking::{Criterion, Ranking};
 use report::Report;
 use serde::Serialize;
 
-use crate::argument::{SampleFile, TextOrJson};
-use crate::failure::OrUsage;
-use crate::help::examples;
+use command_line::argument::{SampleFile, TextOrJson};
+use command_line::failure::OrUsage;
+use text::help::examples;
 
 /// Fit models to samples, rank them, and test the best one
 ///
@@ -81,7 +81,7 @@ impl Fit {
                 }
                 fitted.write(series.grid().map(|grid| grid.step), out)
             }
-            TextOrJson::Json => Ok(crate::terminal::write_json(out, &Output { ranking, fitted })?),
+            TextOrJson::Json => Ok(command_line::terminal::write_json(out, &Output { ranking, fitted })?),
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use clap::Args;
 
-use crate::argument::NodeArgs;
-use crate::help::examples;
-use crate::near_name::explain_unknown_signal;
+use command_line::argument::NodeArgs;
+use command_line::near_name::explain_unknown_signal;
+use text::help::examples;
 
 /// Remove a signal that a program pushed, with its history
 #[derive(Args)]

@@ -8,7 +8,7 @@ use anyhow::Context;
 use clap::Args;
 
 use crate::cli;
-use crate::help::examples;
+use text::help::examples;
 
 /// Print the manual page, or write those of all commands
 #[derive(Args)]

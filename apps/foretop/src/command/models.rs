@@ -6,9 +6,9 @@ use clap::Args;
 use serde::Serialize;
 use text::{Align, Table};
 
-use crate::argument::TableOrJson;
-use crate::help::examples;
-use crate::terminal::write_json;
+use command_line::argument::TableOrJson;
+use command_line::terminal::write_json;
+use text::help::examples;
 
 /// List the models that `--model` takes
 #[derive(Args)]

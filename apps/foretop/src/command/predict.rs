@@ -16,9 +16,9 @@ use series::Series;
 use series::csv::CsvError;
 use units::{Confidence, span};
 
-use crate::argument::{SampleFile, positive_span};
-use crate::failure::OrUsage;
-use crate::help::examples;
+use command_line::argument::{SampleFile, positive_span};
+use command_line::failure::OrUsage;
+use text::help::examples;
 
 /// Fit a model to samples in a file, and forecast the next
 #[derive(Args)]
@@ -36,9 +36,9 @@ pub struct Predict {
     #[arg(long, value_name = "TIME", value_parser = positive_span)]
     step: Option<Duration>,
 
-    /// The model to fit; `foretop models` lists them
-    #[arg(long, value_name = "TEXT", default_value = "AR(16)")]
-    model: Spec,
+    /// The model to fit; `foretop models` lists them [default: AR(16), or AUTO if that needs more samples]
+    #[arg(long, value_name = "TEXT")]
+    model: Option<Spec>,
 
     /// How far ahead: a number of steps, or a length of time if the samples have times
     #[arg(long, value_name = "STEPS|TIME", default_value = "30")]
@@ -87,7 +87,8 @@ impl Predict {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let series = self.read()?;
         let n_leads = self.horizon.steps(series.grid()).or_usage()?;
-        let fitted = fitted::Fitted::new(&self.model, series.samples(), self.intervals.map(predict::Intervals::from))?;
+        let spec = self.model.clone().unwrap_or_else(|| default_model(&series));
+        let fitted = fitted::Fitted::new(&spec, series.samples(), self.intervals.map(predict::Intervals::from))?;
         let mut forecast = fitted.predictor.forecast(n_leads);
         if self.widen {
             fitted.widen(series.samples(), &mut forecast).or_usage()?;
@@ -96,7 +97,7 @@ impl Predict {
         match self.format {
             Format::Table => prediction.write_table(out),
             Format::Csv => prediction.write_csv(out),
-            Format::Json => Ok(crate::terminal::write_json(out, &prediction)?),
+            Format::Json => Ok(command_line::terminal::write_json(out, &prediction)?),
         }
     }
 
@@ -111,6 +112,13 @@ impl Predict {
             }),
         }
     }
+}
+
+/// AR(16), or what forecasts a series that is too short for it.
+fn default_model(series: &Series) -> Spec {
+    let usual = Spec::ar(16);
+    let n_known = series.samples().len() - series.n_gaps();
+    if n_known < usual.n_samples_min() { Spec::auto() } else { usual }
 }
 
 impl From<Intervals> for predict::Intervals {

@@ -12,11 +12,11 @@ use pace::{Pace, Speed};
 use series::Series;
 use units::span;
 
-use crate::argument::{NodeArgs, SampleFile, positive_span};
-use crate::failure::OrUsage;
-use crate::help::examples;
-use crate::interruption::interruptions;
-use crate::terminal::say;
+use command_line::argument::{NodeArgs, SampleFile, positive_span};
+use command_line::failure::OrUsage;
+use command_line::interruption::interruptions;
+use command_line::terminal::say;
+use text::help::examples;
 
 /// No request carries more; the rest follows in the next one.
 const BATCH_MAX: usize = 1000;

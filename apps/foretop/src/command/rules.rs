@@ -17,11 +17,11 @@ use text::{Align, Table, printable};
 use units::span;
 use warn::{Rule, Rules};
 
-use crate::argument::{NodeArgs, TableOrJson, positive_span};
-use crate::failure::OrUsage;
-use crate::help::examples;
-use crate::near_name::explain_unknown_signals;
-use crate::terminal::{say, write_json};
+use command_line::argument::{NodeArgs, TableOrJson, positive_span};
+use command_line::failure::OrUsage;
+use command_line::near_name::explain_unknown_signals;
+use command_line::terminal::{say, write_json};
+use text::help::examples;
 
 /// So many rules are answered before anybody wonders.
 const N_AT_ONCE: usize = 10;

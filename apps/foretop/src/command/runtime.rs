@@ -15,10 +15,10 @@ use text::{Align, Table, printable};
 use units::{Confidence, span};
 
 use self::verify::{Verified, verify};
-use crate::argument::{NodeAccess, TextOrJson, positive_span};
-use crate::failure::OrUsage;
-use crate::help::examples;
-use crate::terminal::write_json;
+use command_line::argument::{NodeAccess, TextOrJson, positive_span};
+use command_line::failure::OrUsage;
+use command_line::terminal::write_json;
+use text::help::examples;
 
 /// Ask how long a task that starts now will take
 ///

@@ -7,9 +7,9 @@ use node_api as api;
 use serde::Serialize;
 use text::{Align, Table, figure};
 
-use crate::argument::{NodeArgs, TableOrJson};
-use crate::help::examples;
-use crate::terminal::write_json;
+use command_line::argument::{NodeArgs, TableOrJson};
+use command_line::terminal::write_json;
+use text::help::examples;
 
 /// List measurable signals, or with --node those of a node
 #[derive(Args)]

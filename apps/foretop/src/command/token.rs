@@ -9,8 +9,8 @@ use clap::{Args, Subcommand};
 use secret::{Secret, SecretError};
 use text::printable;
 
-use crate::failure::OrUsage;
-use crate::help::examples;
+use command_line::failure::OrUsage;
+use text::help::examples;
 
 /// Too many to be guessed, and short enough for every header.
 const N_BYTES: usize = 32;

@@ -24,11 +24,11 @@ use snapshot::Snapshot;
 use state::{Link, Sort, State, Update};
 use view::Palette;
 
-use crate::argument::{NodeArgs, TextOrJson};
-use crate::failure::OrUsage;
-use crate::help::examples;
-use crate::terminal::{has_screen, wants_colour, write_json};
+use command_line::argument::{NodeArgs, TextOrJson};
+use command_line::failure::OrUsage;
+use command_line::terminal::{has_screen, wants_colour, write_json};
 use node_api::Client;
+use text::help::examples;
 
 /// How long `--once` waits for values and forecasts of a node that samples each second.
 const PATIENCE: Duration = Duration::from_secs(30);

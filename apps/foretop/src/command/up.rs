@@ -4,7 +4,6 @@ mod feeds;
 mod remote_write;
 mod service;
 mod settings;
-mod span_text;
 mod streams;
 mod warnings;
 
@@ -18,7 +17,6 @@ use clap::builder::FalseyValueParser;
 use door::Door;
 use feed::transfer::{Responder, ResponderSettings};
 use feeds::NamedExpression;
-pub use feeds::snmp_of;
 use node::{Node, StartError};
 use node_api::SeriesList;
 use predict::Spec;
@@ -30,11 +28,11 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use units::{ByteCount, span};
 use watch::Watch;
 
-use crate::argument::Peer;
-use crate::descriptors;
-use crate::failure::OrUsage;
-use crate::help::examples;
-use crate::log;
+use command_line::argument::Peer;
+use command_line::descriptors;
+use command_line::failure::OrUsage;
+use command_line::log;
+use text::help::examples;
 
 /// A node that samples each second has all its signals within two; nobody wants to wait much longer for a line.
 const ANNOUNCE_WITHIN: Duration = Duration::from_millis(2500);

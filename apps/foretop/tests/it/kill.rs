@@ -1,7 +1,6 @@
 //! What a node leaves behind when it is killed, and when it is asked to end.
 
 use std::path::Path;
-use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 use testkit::{PATIENCE, wait_until};
@@ -11,8 +10,8 @@ use crate::node::{Running, folder};
 
 /// What the issue asks for.
 const N_KILLS: u64 = 20;
-/// So much may be lost.
-const LOSS_MAX: Duration = Duration::from_secs(1);
+/// So many samples may be lost: those of a second. What a machine that stands still does not sample is not lost.
+const LOSS_MAX: u64 = 20;
 const SIGNAL: &str = "load.1m";
 
 /// The label of the newest sample that the API shows, and how many samples there are since the start.
@@ -36,12 +35,12 @@ fn twenty_kills_lose_no_more_than_a_second_each_and_leave_a_sound_file() {
         let started = node.get("/api/v1/series")["node"]["started"].as_str().unwrap().parse().unwrap();
         // Another number of samples each time, so that the kills fall on all sides of the store's writes.
         let wanted = 1 + (kill * 7) % 31;
-        let seen = wait_until("enough samples are in", PATIENCE, || {
-            let (time, n_samples) = newest(&node);
-            (n_samples >= wanted).then_some(time)
+        let n_seen = wait_until("enough samples are in", PATIENCE, || {
+            let (_, n_samples) = newest(&node);
+            (n_samples >= wanted).then_some(n_samples)
         });
         node.kill();
-        check_store(folder.path(), started, seen);
+        check_store(folder.path(), started, n_seen);
     }
 }
 
@@ -58,17 +57,16 @@ fn a_node_that_is_asked_to_end_loses_nothing() {
     }
 }
 
-/// What was seen in a run that began at `started` is lost from the last stored sample on, or from the beginning.
+/// Checks the file, and how many of the samples that were seen in a run that began at `started` are not in it.
 #[track_caller]
-fn check_store(folder: &Path, started: Timestamp, seen: Timestamp) {
+fn check_store(folder: &Path, started: Timestamp, n_seen: u64) {
     let store = open(folder);
     let verdict: String = store.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
     assert_eq!(verdict, "ok");
     let samples = stored(&store);
     assert!(samples.is_sorted_by(|a, b| a.0 < b.0), "a sample is stored twice");
-    let last = samples.last().map_or(started, |(time, _)| Timestamp::from_nanos(*time)).max(started);
-    let lost = seen.saturating_since(last);
-    assert!(lost <= LOSS_MAX, "{seen} was seen, and what comes after {last} is lost");
+    let n_stored = samples.iter().filter(|(time, _)| *time >= started.as_nanos()).count() as u64;
+    assert!(n_stored + LOSS_MAX >= n_seen, "of {n_seen} samples only {n_stored} are stored");
 }
 
 /// Label and value of every stored sample of the signal, oldest first.

@@ -150,9 +150,38 @@ fn a_file_that_holds_no_series_exits_with_1() {
 
 #[test]
 fn a_model_that_cannot_be_fitted_says_why() {
-    check_refused(&[], "1\n2\n", 1, "AR(16) needs at least 33 samples that are not gaps, but has 2");
+    check_refused(&["--model", "AR(16)"], "1\n2\n", 1, "AR(16) needs at least 33 samples that are not gaps, but has 2");
     check_refused(&["--model", "AR(1)"], "5\n5\n5\n5\n", 1, "cannot be fitted to a constant series");
     check_refused(&["--model", "AR(1)"], "NaN\nNaN\nNaN\nNaN\n", 1, "AR(1) needs at least 3 samples that are not gaps");
+}
+
+#[test]
+fn without_a_model_few_samples_are_forecast_by_what_they_allow() {
+    let ten = "3\n5\n4\n6\n5\n7\n6\n8\n7\n9\n";
+    let prediction = run_with_input(&["predict", "-", "--horizon", "3", "--format", "json"], ten).json();
+    assert_eq!(prediction["model"], "AUTO");
+    for lead in prediction["forecast"].as_array().unwrap() {
+        let (mean, lower, upper) = (lead["mean"].as_f64(), lead["lower"].as_f64(), lead["upper"].as_f64());
+        assert!(lower < mean && mean < upper && (3.0..=12.0).contains(&mean.unwrap()), "{lead}");
+    }
+    check_refused(&[], "1\n", 1, "AUTO needs at least 2 samples");
+    assert_eq!(run_with_input(&["predict", "-", "--format", "json"], &samples()).json()["model"], "AR(16)");
+}
+
+#[test]
+fn a_spreadsheet_is_read_or_the_option_is_named() {
+    let predict = |args: &[&str], text: &str| {
+        let common = ["predict", "-", "--model", "LAST", "--horizon", "1", "--format", "csv"];
+        run_with_input(&[&common, args].concat(), text).output()
+    };
+    let german = "Zeit;Last\n01.02.2026;1,5\n02.02.2026;#DIV/0!\n03.02.2026;1.234,5\n";
+    assert!(predict(&[], german).contains("1,2026-02-04T00:00:00Z,1234.5,"));
+    assert!(predict(&["--decimal", "comma"], "\"1,5\"\n\"2,5\"\n").contains("1,2.5,"));
+    assert!(predict(&["--separator", ";", "--decimal", ","], "1,5\n2,5\n").contains("1,2.5,"));
+    check_refused(&[], "\"1,5\"\n\"2,5\"\n", 1, "--decimal comma: line 1, column 1: `1,5`");
+    check_refused(&[], "load\n1,5\n2,5\n", 1, "--decimal comma: line 2 has 2 columns");
+    check_refused(&[], "1;2\n3;4\n", 1, "standard input`: there are several columns");
+    check_refused(&[], "1,5\n2,5\n", 1, "--separator ';' --decimal comma");
 }
 
 #[test]

@@ -43,6 +43,31 @@ fn a_program_beside_this_one_comes_before_those_in_path() {
 }
 
 #[test]
+fn a_program_of_another_version_is_named_and_started_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = folder.path().join("foretop");
+    fs::copy(env!("CARGO_BIN_EXE_foretop"), &own).unwrap();
+    let old = folder.path().join("foretop-sim");
+    fs::write(&old, "#!/bin/sh\necho foretop-sim 0.0.1\n").unwrap();
+    fs::set_permissions(&old, Permissions::from_mode(0o755)).unwrap();
+    let ended = end_of(Command::new(own).args(["sim", "run"]));
+    assert_eq!((ended.status, ended.stdout.as_str()), (0, "foretop-sim 0.0.1\n"));
+    assert!(ended.stderr.contains("foretop-sim` is version 0.0.1, this is "), "{}", ended.stderr);
+}
+
+#[test]
+fn a_command_whose_program_is_not_built_says_how_to_build_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = folder.path().join("foretop");
+    fs::copy(env!("CARGO_BIN_EXE_foretop"), &own).unwrap();
+    for command in ["mpi", "pred-reconfig"] {
+        let ended = end_of(Command::new(&own).arg(command).env("PATH", folder.path()));
+        ended.check_failed(1, "`foretop-tools` is neither beside this program nor in PATH; `make programs`");
+    }
+    assert!(end_of(Command::new(&own).arg("help")).output().contains("\n  mpi  "));
+}
+
+#[test]
 fn what_cannot_or_must_not_be_executed_is_an_unknown_command() {
     let folder = tempfile::tempdir().unwrap();
     program(folder.path(), "foretop-greet", 0o644);

@@ -1,7 +1,8 @@
-//! What only root can bring about: a disk that is really full, a network of its own.
+//! Tests that only root can run: a disk that is really full, a network of its own, an installed package.
 
 mod crossval;
 mod lan;
+mod package;
 mod wan;
 
 use std::fs::{self, File};

@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 
+use signal::label_name;
+
 /// A label of its own would do for any exporter that is meant for people; a line of thousands is an attack.
 const N_LABELS_MAX: usize = 64;
 
@@ -128,7 +130,7 @@ fn labels(mut rest: &str) -> Result<(Vec<Label<'_>>, &str), Needed> {
         }
         let (name, after) = rest.split_once('=').ok_or(Needed("`}` after the labels"))?;
         let name = name.trim_ascii_end();
-        if !is_label_name(name) {
+        if label_name(name) != name {
             return Err(Needed("the name of a label"));
         }
         let quoted = after.trim_ascii_start().strip_prefix('"').ok_or(Needed("a quoted value of a label"))?;
@@ -179,12 +181,6 @@ fn split_name(line: &[u8]) -> Option<(&str, &[u8])> {
 fn split_word(text: &[u8]) -> (&[u8], &[u8]) {
     let text = text.trim_ascii_start();
     text.split_at(text.iter().position(u8::is_ascii_whitespace).unwrap_or(text.len()))
-}
-
-fn is_label_name(name: &str) -> bool {
-    !name.starts_with(|c: char| c.is_ascii_digit())
-        && !name.is_empty()
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 #[cfg(test)]

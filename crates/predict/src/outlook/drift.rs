@@ -26,6 +26,11 @@ impl Drift {
         (n >= N_MIN && slope != 0.0 && later / slope >= GOES_ON).then_some(Self { slope, n: n as f64 })
     }
 
+    /// The same line, which began so many steps ago, although its slope is that of fewer.
+    pub(super) fn since(self, n: usize) -> Self {
+        Self { n: n as f64, ..self }
+    }
+
     pub(super) fn slope(&self) -> f64 {
         self.slope
     }

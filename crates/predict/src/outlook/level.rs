@@ -127,9 +127,11 @@ impl Level {
 
     /// Where the series is on its way to.
     fn drift_now(&self) -> Option<Drift> {
-        let n = self.shifts.n_adrift();
+        let n_adrift = self.shifts.n_adrift();
+        // A line that is longer than the history does not end with it: its slope is that of the last samples.
+        let n = n_adrift.min(self.short.samples.len() - 1);
         let ago = |age: usize| self.short.ago(age).filter(|sample| !sample.is_nan());
-        let drift = Drift::over(n, [ago(n)?, ago(n - n / 2)?, self.last])?;
+        let drift = Drift::over(n, [ago(n)?, ago(n - n / 2)?, self.last])?.since(n_adrift);
         // What comes back from there is no drift.
         (drift.slope() * self.smoothed[0] > 0.0).then_some(drift)
     }
@@ -157,6 +159,12 @@ impl Level {
     /// Whether a whole shortest and a whole longest period are known.
     pub(super) fn are_whole(&self) -> [bool; 2] {
         [&self.short, &self.long].map(|mean| mean.n_seen == mean.samples.len())
+    }
+
+    /// The means from which the last sample deviates by its phase: of the last short and the last long period, or of a drift the sample without its
+    /// season. A mean lags behind a drift, by half of what it moves in a period, and no phase of the season has a part in that.
+    pub(super) fn season_means(&self) -> [f64; 2] {
+        if self.drift.is_some() { [self.mean() + self.smoothed[0]; 2] } else { [self.mean(), self.long_mean()] }
     }
 
     /// The samples of the last long period, NaN for gaps, oldest first.

@@ -9,6 +9,7 @@ use crate::testdata::{NAB, samples};
 
 mod agreeing;
 mod calendar;
+mod leak;
 mod new_level;
 
 /// Normal by the sum of twelve uniform numbers, which is good to three standard deviations.

@@ -1,13 +1,14 @@
 //! Programs that connect, ask a proxy, end one direction, go away, or never read.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, sync::Arc};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::sync::Notify;
 use tunnel::{Config, Near};
 
-use crate::world::{Asked, Running, Site, echo, fetch, listener, noise, server};
+use crate::world::{Asked, Running, Site, echo, echo_with, fetch, listener, noise, server};
 
 /// Says `data`, then the end of it, and hears the same.
 pub async fn check_echo(address: SocketAddr, data: &[u8]) {
@@ -65,12 +66,13 @@ async fn half_said(site: &Site) -> (Running, Running, TcpStream) {
     // Nobody is broken off because the machine is busy.
     let asked = Asked { transfer: "drain = \"1h\"", ..Asked::default() };
     let far = site.far("127.0.0.1:*", asked).await;
-    let near = site.near(far.addresses[0], &echo().await.to_string(), asked).await;
+    let called = Arc::<Notify>::default();
+    let echo = echo_with(Arc::clone(&called)).await;
+    let near = site.near(far.addresses[0], &echo.to_string(), asked).await;
     let mut client = TcpStream::connect(near.addresses[0]).await.unwrap();
     client.write_all(b"half, ").await.unwrap();
-    // The stream is there once something of it has gone over the link.
-    let is_sent = async { while near.status().await.counts.given_bytes_total == 0 {} };
-    tokio::time::timeout(testkit::PATIENCE, is_sent).await.expect("nothing is sent");
+    // An end that is about to end takes no stream whose target is not connected yet.
+    tokio::time::timeout(testkit::PATIENCE, called.notified()).await.expect("the target is not connected");
     (near, far, client)
 }
 

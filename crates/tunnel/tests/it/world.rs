@@ -4,12 +4,13 @@ use std::fs;
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tunnel::{Config, Far, Near, Status};
 
@@ -160,10 +161,16 @@ pub async fn listener() -> (SocketAddr, mpsc::UnboundedReceiver<()>) {
 
 /// A server that repeats all that it is told, once its client has ended.
 pub async fn echo() -> SocketAddr {
+    echo_with(Arc::default()).await
+}
+
+/// An echo that notifies `called` of each program that connects.
+pub async fn echo_with(called: Arc<Notify>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
         while let Ok((mut client, _)) = listener.accept().await {
+            called.notify_one();
             tokio::spawn(async move {
                 let mut heard = Vec::new();
                 client.read_to_end(&mut heard).await?;

@@ -183,7 +183,7 @@ class PlaceByForecast(SchedulerPlugin):
                 lost.append(task)
         unplaced = [task for task in lost if task.state == "no-worker"]
         if unplaced and scheduler.running:
-            self._place(scheduler, unplaced)
+            self._place(scheduler, unplaced, {})
             scheduler.transitions({task.key: "processing" for task in unplaced}, stimulus_id=stimulus_id)
 
     def update_graph(self, scheduler: Scheduler, *, tasks: list[Any], **kwargs: Any) -> None:
@@ -196,8 +196,10 @@ class PlaceByForecast(SchedulerPlugin):
         by_prefix: dict[str, list[TaskState]] = {}
         for task in sorted(free, key=lambda task: task.priority or ()):
             by_prefix.setdefault(task.prefix.name, []).append(task)
+        # Tasks with keys of their own are a kind each.
+        placed: dict[str, float] = {}
         for alike in by_prefix.values():
-            self._place(scheduler, alike)
+            self._place(scheduler, alike, placed)
 
     def transition(self, key: Any, start: str, finish: str, *args: Any, **kwargs: Any) -> None:
         """Learn from what has ended."""
@@ -262,7 +264,8 @@ class PlaceByForecast(SchedulerPlugin):
         off = 1.0 if _told(worker) is not None else self._off.get(worker.address, 1.0)
         return off * outlook.seconds(cpu_seconds)
 
-    def _place(self, scheduler: Scheduler, tasks: list[TaskState]) -> None:
+    def _place(self, scheduler: Scheduler, tasks: list[TaskState], placed: dict[str, float]) -> None:
+        """Place tasks of one kind; `placed` is how many seconds of work each worker has got that it does not know of yet."""
         workers = [worker for worker in scheduler.workers.values() if worker in scheduler.running]
         now = monotonic()
         known = {worker.address: _told(worker) or self._node_told(worker.address, now) for worker in workers}
@@ -271,7 +274,10 @@ class PlaceByForecast(SchedulerPlugin):
             return
         self._outlooks = outlooks
         seconds = self._cost(tasks[0])
-        seats = [Seat(worker.nthreads, self._ends(worker, now), outlooks[worker.address]) for worker in workers]
+        seats = [
+            Seat(worker.nthreads, self._ends(worker, now) + placed.get(worker.address, 0.0), outlooks[worker.address])
+            for worker in workers
+        ]
         left = iter(tasks)
         for worker, n_tasks in zip(workers, counts(len(tasks), seconds, seats), strict=True):
             if not worker.processing:
@@ -281,6 +287,8 @@ class PlaceByForecast(SchedulerPlugin):
                 task.worker_restrictions = {worker.address}
                 self._own.add(task.key)
             self._n_placed[worker.address] = self._n_placed.get(worker.address, 0) + n_tasks
+            work = outlooks[worker.address].seconds(seconds * n_tasks / worker.nthreads)
+            placed[worker.address] = placed.get(worker.address, 0.0) + work
 
     def _node_told(self, address: str, now: float) -> Outlook | None:
         at, outlook = self._known.get(address, (0.0, None))

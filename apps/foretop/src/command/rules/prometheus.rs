@@ -8,8 +8,8 @@ use serde::Serialize;
 use units::span;
 use warn::Rule;
 
-use crate::help::examples;
-use crate::terminal::write_json;
+use command_line::terminal::write_json;
+use text::help::examples;
 
 /// Print alerting rules for a Prometheus server that scrapes a node with these rules
 ///

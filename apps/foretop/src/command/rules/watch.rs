@@ -14,10 +14,10 @@ use text::printable;
 use units::Timestamp;
 use warn::{Alarm, Rule};
 
-use crate::argument::{NodeArgs, positive_span};
-use crate::help::examples;
-use crate::interruption::interruptions;
-use crate::terminal::say;
+use command_line::argument::{NodeArgs, positive_span};
+use command_line::interruption::interruptions;
+use command_line::terminal::say;
+use text::help::examples;
 
 /// Ask a node again and again, and tell when a warning is raised or taken back
 ///

@@ -11,7 +11,6 @@ use text::{Align, Table};
 use units::span;
 
 use super::{Job, task, time};
-use crate::command::internal;
 
 /// Specified in docs/formats/cli.md.
 #[derive(Debug, Serialize)]
@@ -68,7 +67,7 @@ pub(super) fn verify(job: Job, client: &Client, n_tasks: u32, pause: Duration) -
 
 /// From the moment of starting the process until it has ended, as whoever waits for it sees it.
 fn run(job: Job) -> anyhow::Result<Duration> {
-    let (program, words) = internal::start("spin")?;
+    let (program, words) = command_line::internal("spin")?;
     let job_words = ["--cpu", &span::format(job.cpu), "--threads", &job.threads.to_string()].map(str::to_owned);
     let mut task = Command::new(program);
     task.args(words).args(job_words).stdin(Stdio::null());

@@ -11,8 +11,8 @@ use super::inquiry::{self, Question};
 use super::keys::Effect;
 use super::state::{Mode, State, Update};
 use super::view::{self, Palette};
-use crate::interruption;
-use crate::terminal::Screen;
+use command_line::interruption;
+use command_line::terminal::Screen;
 use node_api::Client;
 
 /// No more frames than this: at 100 samples per second nobody reads each.

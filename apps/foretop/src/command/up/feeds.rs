@@ -4,21 +4,18 @@
 mod kernel;
 mod query;
 mod scrape;
-mod snmp;
 mod transfer;
 
-use std::path::Path;
 use std::time::Duration;
 
-use anyhow::Context;
 use feed::transfer::ResponderSettings;
 use node::Feed;
 use signal::Source;
 
+pub use command_line::snmp::SnmpSection;
 pub use kernel::KernelSection;
 pub use query::{NamedExpression, QuerySection};
 pub use scrape::ScrapeSection;
-pub use snmp::SnmpSection;
 pub use transfer::{ResponderSection, TransferSection};
 
 use super::settings::Settings;
@@ -32,7 +29,10 @@ impl Settings {
         let scrapes = self.scrape.iter().map(ScrapeSection::to_feed);
         let queries = self.query.iter().map(QuerySection::to_feed);
         let transfers = self.transfer.iter().map(TransferSection::to_feed);
-        let snmp = self.snmp.iter().map(|snmp| snmp.to_feed(&self.node.root));
+        let snmp = self
+            .snmp
+            .iter()
+            .map(|snmp| Ok(feed("snmp".to_owned(), snmp.every, None, snmp.to_source(&self.node.root)?)));
         let kernel = self.kernel.iter().map(|kernel| Ok(kernel.to_feed()));
         scrapes.chain(kernel).chain(queries).chain(transfers).chain(snmp).collect()
     }
@@ -44,16 +44,6 @@ impl Settings {
     pub fn to_responder(&self) -> anyhow::Result<Option<ResponderSettings>> {
         self.responder.as_ref().map(ResponderSection::to_settings).transpose()
     }
-}
-
-/// The flows of the `[snmp]` section of a node's configuration, for whoever reads them without a node.
-///
-/// # Errors
-/// When there is no such section, or a setting in it makes no sense, or a secret cannot be read.
-pub fn snmp_of(configuration: &Path) -> anyhow::Result<Feed> {
-    let settings = Settings::read(configuration)?;
-    let section = settings.snmp.with_context(|| format!("`{}` has no [snmp]", configuration.display()))?;
-    section.to_feed(&settings.node.root)
 }
 
 fn feed(name: String, step: Duration, n_signals_max: Option<usize>, source: impl Source + 'static) -> Feed {

@@ -11,7 +11,7 @@ use signal::Selection;
 use units::span;
 
 use super::settings::{Settings, login, trust, warn_of_clear};
-use super::span_text;
+use command_line::span_text;
 
 /// The buffer of a node that keeps nothing.
 const MEMORY_BYTES: u64 = 16 << 20;

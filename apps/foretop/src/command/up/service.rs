@@ -8,7 +8,7 @@ use sd_notify::NotifyState;
 use tokio::time::MissedTickBehavior;
 use watch::Watch;
 
-use crate::log;
+use command_line::log;
 
 /// How often the node is looked after where no service manager wants it more often.
 const LOOK_EVERY: Duration = Duration::from_secs(1);

@@ -25,11 +25,11 @@ use watch::Watch;
 use super::Flags;
 use super::feeds::{KernelSection, QuerySection, ResponderSection, ScrapeSection, SnmpSection, TransferSection};
 use super::remote_write::RemoteWriteSection;
-use super::span_text;
 use super::streams::{FollowSection, StreamSection};
 use super::warnings::{ServerSection, WarnSection};
-use crate::argument::{Peer, time_zone};
-use crate::secret::warn_of;
+use command_line::argument::{Peer, time_zone};
+use command_line::secret::warn_of;
+use command_line::span_text;
 
 /// Everything that can be set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

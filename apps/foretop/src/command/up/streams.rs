@@ -12,7 +12,7 @@ use signal::Selection;
 use stream::registry::Registry;
 use stream::{ClientTls, Endpoint, NatsServer, Security, ServerTls};
 
-use super::span_text;
+use command_line::span_text;
 
 /// A stream that the node sends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

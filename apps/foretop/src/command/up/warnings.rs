@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use secret::{Form, Privacy};
 
 use super::settings::{Settings, login, trust, warn_of_clear};
-use super::span_text;
-use crate::secret::warn_of;
+use command_line::secret::warn_of;
+use command_line::span_text;
 
 /// `[warn]`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -3,11 +3,12 @@
 //! The one-step errors are a = theta(B)^-1 phi(B) (1 - B)^d (z - mu). The fractional difference goes through a Fourier
 //! transform (Jensen and Nielsen 2014). Nothing singular happens at d = 0.5, so that a search can look beyond.
 
+use statistics::transform::{Spectrum, Transform, product};
+
 use super::super::linear::{dot, fractional_difference};
 use super::Solution;
 use super::coordinates::Point;
 use super::scoring::{Derivatives, Objective};
-use super::transform::{Spectrum, Transform, product};
 use crate::effort::spend;
 
 /// A row of samples, and its errors at the latest point.

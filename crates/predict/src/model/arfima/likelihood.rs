@@ -5,6 +5,8 @@
 
 use std::f64::consts::TAU;
 
+use statistics::transform::{Transform, correlation};
+
 use super::super::linear::dot;
 use super::Solution;
 use super::autocovariance::Autocovariances;
@@ -12,7 +14,6 @@ use super::coordinates::Point;
 use super::css::Css;
 use super::scoring::{Derivatives, Objective};
 use super::toeplitz::Inverse;
-use super::transform::{Transform, correlation};
 use crate::effort::spend;
 
 /// A row of samples without gaps, about any level.

@@ -1,7 +1,8 @@
 //! The inverse of a matrix of autocovariances, in the form that Levinson's recursion leaves it in.
 
+use statistics::transform::{Spectrum, Transform, correlation, product};
+
 use super::super::linear::dot;
-use super::transform::{Spectrum, Transform, correlation, product};
 
 /// Gamma^-1 = (A A' - C C') / v of a symmetric positive definite Toeplitz matrix (Gohberg and Semencul 1972): A is lower triangular and
 /// Toeplitz with first column 1, -phi(1), …, -phi(n-1), C likewise with 0, -phi(n-1), …, -phi(1), where phi predicts

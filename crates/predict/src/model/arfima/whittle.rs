@@ -4,11 +4,10 @@
 
 use std::f64::consts::TAU;
 
-use realfft::num_complex::Complex;
+use statistics::transform::{Complex, periodogram};
 
 use super::coordinates::Point;
 use super::scoring::{Derivatives, Objective};
-use super::transform::periodogram;
 use crate::effort::spend;
 use crate::model::linear::dot;
 

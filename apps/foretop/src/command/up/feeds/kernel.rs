@@ -8,7 +8,7 @@ use node::Feed;
 use serde::{Deserialize, Serialize};
 
 use super::feed;
-use crate::command::up::span_text;
+use command_line::span_text;
 
 /// The agent of this host that says what the kernel is doing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

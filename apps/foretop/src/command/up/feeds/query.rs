@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::feed;
 use crate::command::up::settings::{Settings, login, trust, warn_of_clear};
-use crate::command::up::span_text;
+use command_line::span_text;
 
 /// An expression that a Prometheus server is asked for, whose series become signals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

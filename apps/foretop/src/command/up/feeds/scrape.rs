@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::feed;
 use crate::command::up::settings::{login, trust, warn_of_clear};
-use crate::command::up::span_text;
+use command_line::span_text;
 
 /// A Prometheus exporter whose series become signals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

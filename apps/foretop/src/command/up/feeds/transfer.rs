@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::feed;
 use crate::command::up::settings::resolve;
-use crate::command::up::span_text;
+use command_line::span_text;
 
 /// A peer, the flows to which are measured by short transfers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

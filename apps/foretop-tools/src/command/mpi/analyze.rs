@@ -1,0 +1,173 @@
+//! `foretop mpi analyze`: where time goes in collective operations, of a trace or of a job that runs.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use mpi_analysis::draw::{Waits, compared_pathmap, last_arrival_tree, pathmap, serialization, timeline};
+use mpi_analysis::{Analysis, Comparison, KernelLog, analyzers, arrivals, arrivals_table, to_csv};
+use mpi_trace::{Flow, Matching, Recording, Timeline};
+use picture::Picture;
+use serde::Serialize;
+
+use super::trace::read;
+use command_line::argument::drawing::{Drawing, Kind, kinds};
+use command_line::failure::OrUsage;
+use command_line::terminal::write_json;
+use text::help::examples;
+
+/// Tell where time goes inside collective operations, and what to try
+///
+/// Stages are known of calls that go over a tree. Of all other collective calls it is told who came last.
+#[derive(Args)]
+#[command(after_help = examples(&[
+    "foretop mpi analyze foretop-trace",
+    "foretop mpi analyze before --compare after --draw pictures",
+    "foretop mpi analyze node1-2f0 --json",
+]))]
+pub struct Analyze {
+    /// A folder of trace files, a trace file, or a job that runs
+    #[arg(value_name = "TRACE|JOB")]
+    run: PathBuf,
+
+    /// Another run, to be compared with the first
+    #[arg(long, value_name = "TRACE|JOB")]
+    compare: Option<PathBuf>,
+
+    /// The folder to draw pathmaps, serialization, last arrivals and the timeline into
+    #[arg(long, value_name = "FOLDER")]
+    draw: Option<PathBuf>,
+
+    /// How to write the pictures
+    #[arg(long, value_parser = kinds(), default_value = "svg")]
+    kind: Kind,
+
+    /// Print all figures for programs
+    #[arg(long, conflicts_with = "csv")]
+    json: bool,
+
+    /// Print a row for each stage
+    #[arg(long)]
+    csv: bool,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Report<'a> {
+    trees: Vec<mpi_analysis::Report<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    comparisons: Vec<Comparison>,
+    /// By operation and rank.
+    arrivals: BTreeMap<&'static str, BTreeMap<u32, mpi_analysis::Arrivals>>,
+}
+
+impl Analyze {
+    pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let recordings = read(&self.run).or_usage()?;
+        let trees = analyses(&recordings, &self.run)?;
+        let other = match &self.compare {
+            Some(path) => analyses(&read(path).or_usage()?, path)?,
+            None => Vec::new(),
+        };
+        if self.compare.is_some() && (trees.is_empty() || other.is_empty()) {
+            bail!("two runs are compared by the stages of their trees; record both with --tree");
+        }
+        // Trees in the order of the calls on them: a run that tries another tree gives it another name.
+        let pairs: Vec<(&Analysis, &Analysis)> =
+            Flow::EACH.into_iter().flat_map(|flow| of(&trees, flow).zip(of(&other, flow))).collect();
+        let (timeline, kernel) = (Timeline::of(&recordings), KernelLog::of(&recordings));
+        if self.json {
+            let report = report(&timeline, &trees, &kernel, &pairs);
+            write_json(out, &report)?;
+        } else if self.csv {
+            write!(out, "{}", to_csv(&trees))?;
+        } else {
+            for tree in &trees {
+                writeln!(out, "{}", tree.table(&kernel))?;
+            }
+            write!(out, "{}", arrivals_table(&arrivals(&timeline, &Matching::of(&timeline)), timeline.error_ns()))?;
+            for (before, after) in &pairs {
+                writeln!(out, "\n{} compared with {}", after.title(), before.title())?;
+                write!(out, "{}", Comparison::of(before, after).table())?;
+            }
+        }
+        match &self.draw {
+            Some(folder) => self.draw_into(folder, &timeline, &trees, &pairs, out),
+            None => Ok(()),
+        }
+    }
+
+    fn draw_into(
+        &self,
+        folder: &Path,
+        calls: &Timeline<'_>,
+        trees: &[Analysis],
+        pairs: &[(&Analysis, &Analysis)],
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        let mut pictures: Vec<(String, Picture)> = Vec::new();
+        for (idx, tree) in trees.iter().enumerate().filter(|(_, tree)| tree.n_calls > 0) {
+            let mut add = |what: &str, picture| pictures.push((format!("tree-{idx}-{what}"), picture));
+            add("pathmap", pathmap(tree, Waits::LeftOut));
+            if tree.flow.is_joined() {
+                add("pathmap-waits", pathmap(tree, Waits::Drawn));
+                add("last-arrival", last_arrival_tree(tree));
+            }
+            if tree.flow.is_handed_out() {
+                let nodes: Vec<&str> = tree.nodes.iter().map(|node| node.name.as_str()).collect();
+                add("serialization", serialization(&[(&tree.tree, tree)], &nodes));
+            }
+        }
+        for (idx, (before, after)) in pairs.iter().enumerate() {
+            // The way that cost most before.
+            let Some(rank) = before.groups().first().map(|group| group.representative) else { continue };
+            let runs = [("before", *before), ("after", *after)];
+            pictures.push((format!("compared-{idx}-rank-{rank}"), compared_pathmap(&runs, rank, Waits::LeftOut)));
+        }
+        if !calls.calls().is_empty() {
+            pictures.push(("timeline".to_owned(), timeline(calls, None)));
+        }
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
+        for (name, picture) in pictures {
+            let drawing = Drawing::new(folder.join(format!("{name}.{}", self.kind.extension())), self.kind);
+            drawing.draw(&picture)?;
+            if !self.json && !self.csv {
+                writeln!(out, "{}", drawing.path().display())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn report<'a>(
+    timeline: &Timeline<'_>,
+    trees: &'a [Analysis],
+    kernel: &KernelLog,
+    pairs: &[(&Analysis, &Analysis)],
+) -> Report<'a> {
+    let by_operation = arrivals(timeline, &Matching::of(timeline)).into_iter();
+    Report {
+        trees: trees.iter().map(|tree| tree.report(kernel)).collect(),
+        comparisons: pairs.iter().map(|(before, after)| Comparison::of(before, after)).collect(),
+        arrivals: by_operation.map(|(operation, by_rank)| (operation.name(), by_rank)).collect(),
+    }
+}
+
+/// Of all trees and ways over them that calls took, the one with most calls first.
+fn analyses(recordings: &[Recording], path: &Path) -> anyhow::Result<Vec<Analysis>> {
+    let analyzers = analyzers(recordings).with_context(|| format!("cannot analyze `{}`", path.display()))?;
+    let mut analyses: Vec<Analysis> = analyzers.iter().flat_map(mpi_analysis::Analyzer::analyses).collect();
+    // A tree without any call still says what it is.
+    if analyses.iter().any(|analysis| analysis.n_calls > 0) {
+        analyses.retain(|analysis| analysis.n_calls > 0 || analysis.n_disordered > 0);
+    }
+    analyses.sort_by_key(|analysis| std::cmp::Reverse(analysis.n_calls));
+    Ok(analyses)
+}
+
+/// Those of one way that data went, in the order of their trees.
+fn of(all: &[Analysis], flow: Flow) -> impl Iterator<Item = &Analysis> {
+    all.iter().filter(move |tree| tree.flow == flow)
+}

@@ -1,0 +1,4 @@
+ALTER TABLE series ADD COLUMN feed TEXT;
+ALTER TABLE series ADD COLUMN kind TEXT;
+ALTER TABLE series ADD COLUMN labels TEXT;
+PRAGMA user_version = 2;
