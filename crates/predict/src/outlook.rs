@@ -29,6 +29,7 @@ mod calendar;
 mod drawing;
 mod drift;
 mod ends;
+mod extremes;
 mod forecast;
 mod grid;
 mod joint;
@@ -51,7 +52,7 @@ use units::Timestamp;
 use ends::Ends;
 use grid::Grid;
 use level::Level;
-use rung::{N_CANDIDATES, OF_LAST, Rung, Said};
+use rung::{N_CANDIDATES, OF_LAST, OF_NAIVE, Rung, Said};
 use scale::{Spread, Transform};
 use season::{N_SEASON, Season, Step};
 
@@ -217,13 +218,13 @@ impl Outlook {
         fresh.season = self.season.fresh(fresh.clock);
         fresh.range = self.range;
         fresh.transform = transform;
+        fresh.ends = self.ends.clone();
         for sample in past {
             fresh.step_scaled(transform.to_scale(sample));
             fresh.note(&|_| None);
         }
         fresh.spread = self.spread.clone();
         fresh.grid = self.grid.clone();
-        fresh.ends = self.ends.clone();
         *self = fresh;
     }
 
@@ -232,7 +233,7 @@ impl Outlook {
         if !sample.is_nan() {
             self.score(sample);
         }
-        let expected = self.seasonal_now();
+        let expected = self.seasonal_at(1);
         let was_whole = self.level.are_whole();
         let shift = self.level.step(sample, expected);
         let [short, long] = self.level.season_means();
@@ -325,7 +326,7 @@ impl Outlook {
 
     fn score(&mut self, sample: f64) {
         for idx in 0..self.rungs.len() {
-            if let Some((origin, error)) = self.rungs[idx].score(self.clock, sample, self.period)
+            if let Some((origin, error)) = self.rungs[idx].score(self.clock, sample, self.period, self.transform)
                 && let Some(next) = self.rungs.get_mut(idx + 1)
             {
                 next.hear(origin, error);
@@ -333,11 +334,11 @@ impl Outlook {
         }
     }
 
-    /// What the step that comes is expected to deviate from the level by because of its phase.
-    fn seasonal_now(&self) -> f64 {
+    /// The deviation from the level that is expected at a lead because of its phase.
+    fn seasonal_at(&self, lead: usize) -> f64 {
         match self.seasonal {
             Some(Seasonal { period, idx }) if self.clock as f64 >= N_PERIODS_MIN * period => {
-                dot(&self.season.phase(self.clock, 1).features, &self.rungs[idx].lasting[N_LEVELS..])
+                dot(&self.season.phase(self.clock, lead).features, &self.rungs[idx].lasting[N_LEVELS..])
             }
             _ => 0.0,
         }
@@ -381,16 +382,23 @@ impl Outlook {
                 continue;
             }
             let (mut features, naive) = self.features(rung.lead);
-            let candidates = self.candidates(&features, naive, &rung.lasting, &rung.plain);
+            let mut candidates = self.candidates(&features, naive, &rung.lasting, &rung.plain);
+            let own = dot(&candidates, &rung.weights);
+            if self.seasonal.is_some_and(|season| ((self.clock + rung.lead as u64) as f64) < season.period) {
+                // Until a phase comes again, the last sample there is worth no more than the mean.
+                candidates[OF_NAIVE] = self.level.mean();
+            }
             if self.level.drift().is_some() {
                 // Deviations from a mean that lags behind a drift say nothing of the season.
                 features[N_LEVELS..].fill(0.0);
             }
-            let own = dot(&candidates, &rung.weights);
             let heard = heard(rung.lead).map_or(f64::NAN, |value| self.transform.to_scale(value));
             let pull = if heard.is_nan() { 0.0 } else { rung.weight_of_heard() * (heard + rung.bias() - own) };
             let level = self.level.mean();
-            let combined = self.drift().map_or(own + pull, |drift| drift(rung.lead, 0.5));
+            let combined = self.drift().map_or_else(
+                || self.within_movement(rung.lead, self.place(rung.lead), own + pull),
+                |drift| drift(rung.lead, 0.5),
+            );
             let said = Said { origin, level, features, candidates, combined, own, heard, shorter: f64::NAN };
             self.rungs[idx].note(said);
             self.rungs[idx].pull = pull;
@@ -398,9 +406,9 @@ impl Outlook {
     }
 
     /// Where a series that is on its way to where it has never been gets to by a lead, with a probability at most; `None` for any other.
-    fn drift(&self) -> Option<impl Fn(usize, f64) -> f64 + use<>> {
-        let (drift, last) = (self.level.drift()?, self.level.last());
-        Some(move |lead, probability| last + drift.quantile(lead, probability))
+    fn drift(&self) -> Option<impl Fn(usize, f64) -> f64> {
+        let (drift, last) = (self.level.drift()?, self.level.last_without_season());
+        Some(move |lead, probability| last + self.seasonal_at(lead) + drift.quantile(lead, probability))
     }
 
     /// All regressors of a lead, and the last sample at the same phase.

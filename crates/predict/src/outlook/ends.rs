@@ -41,6 +41,11 @@ impl Ends {
         value.max(self.lower.bound()).min(-self.upper.bound())
     }
 
+    /// The least and the largest value so far.
+    pub(super) fn seen(&self) -> (f64, f64) {
+        (self.lower.least, -self.upper.least)
+    }
+
     /// Whether samples can have led here.
     pub(super) fn is_sound(&self) -> bool {
         !self.lower.least.is_nan() && !self.upper.least.is_nan() && self.lower.bound() <= -self.upper.bound()

@@ -6,7 +6,7 @@ use units::Confidence;
 use super::drawing::Drawing;
 use super::paths::Shocks;
 use super::rung::{NORMAL_DEVIATION, Persistence, Rung};
-use super::{Outlook, Paths, Scale, UNBOUNDED, dot};
+use super::{Outlook, Paths, Scale, dot};
 use crate::intervals::Shares;
 
 /// Errors that the distribution at the next shorter watched lead counts for, and at lead 1 the normal one.
@@ -25,14 +25,16 @@ const REACH_ERROR: f64 = 3.0;
 /// A series that is adrift stays on the nearer side of where it is now with this probability, whatever errors were before.
 const REACHED: f64 = 0.9;
 
-/// What errors are multiples of, from the median on: below it and above it.
+/// What errors are multiples of.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Units {
     /// The median itself, in the unit of the series and as a quantile of the distribution.
     median: f64,
     centre: f64,
-    below: f64,
-    above: f64,
+    unit: f64,
+    /// Another unit from the median on, below it and above it, up to a quantile.
+    below: (f64, f64),
+    above: (f64, f64),
     /// No error is below or above these.
     range: (f64, f64),
 }
@@ -40,8 +42,10 @@ pub(super) struct Units {
 impl Units {
     /// The error that is this quantile of the distribution.
     pub(super) fn of(self, quantile: f64) -> f64 {
-        let away = quantile - self.centre;
-        let error = self.median + away * if away < 0.0 { self.below } else { self.above };
+        let (unit, end) = if quantile < self.centre { self.below } else { self.above };
+        let (low, high) = if quantile < self.centre { (end, self.centre) } else { (self.centre, end) };
+        let near = quantile.clamp(low, high);
+        let error = self.median + (near - self.centre) * unit + (quantile - near) * self.unit;
         error.clamp(self.range.0, self.range.1)
     }
 }
@@ -151,14 +155,29 @@ impl Outlook {
     }
 
     /// What all candidates say together.
-    pub(super) fn combined(&self, lead: usize, Place { below, above, share }: Place) -> f64 {
+    pub(super) fn combined(&self, lead: usize, place: Place) -> f64 {
+        let Place { below, above, share } = place;
         let (near, far) = (&self.rungs[below], &self.rungs[above]);
         let lasting = all_between(&near.lasting, &far.lasting, share);
         let plain = all_between(&near.plain, &far.plain, share);
         let (features, naive) = self.features(lead);
         let candidates = self.candidates(&features, naive, &lasting, &plain);
         let own = dot(&candidates, &all_between(&near.weights, &far.weights, share));
-        own + between(near.pull, far.pull, share) + self.moved.get(lead - 1).unwrap_or(&0.0)
+        let moved = self.moved.get(lead - 1).unwrap_or(&0.0);
+        self.within_movement(lead, place, own + between(near.pull, far.pull, share) + moved)
+    }
+
+    /// The nearest forecast that is no farther from all samples so far than they ever moved over the lead: beyond that only a [drift](Outlook::drift) leads.
+    pub(super) fn within_movement(&self, lead: usize, Place { below, above, share }: Place, forecast: f64) -> f64 {
+        // What is farther than was ever seen moves on as over the longest lead that was.
+        let seen = self.rungs.partition_point(|rung| rung.n() > 0.0);
+        let Some(longest) = seen.checked_sub(1) else { return forecast };
+        let [near, far] = [below, above].map(|idx| self.rungs[idx.min(longest)].extremes.movement());
+        let longer = (lead as f64 / self.rungs[longest].lead as f64).max(1.0);
+        let movement = |side: usize| longer * between(near[side], far[side], share);
+        let (least, largest) = self.ends.seen();
+        let [low, high] = [least - movement(0), largest + movement(1)].map(|value| self.transform.to_scale(value));
+        forecast.clamp(low, high)
     }
 
     /// Quantiles at a lead, by [`Outlook::errors_at`] of the same probabilities.
@@ -184,34 +203,45 @@ impl Outlook {
         let mut shares = Shares::NORMAL;
         // A first forecast errs as samples differ from their mean; longer ones, until they are known, as a random walk.
         let first = NORMAL_DEVIATION * self.level.typical();
-        let (mut expected, mut shorter) = (first, 1.0);
+        let (mut expected, mut largest, mut shorter) = (first, f64::INFINITY, 1.0);
         let of_rung = |(idx, rung): (usize, &Rung)| {
             rung.tails.mix_into(&mut shares, if idx == 0 { N_FIRST } else { N_SHORTER });
             let lead = rung.lead as f64;
             let walk = (expected * (lead / shorter).sqrt()).min((self.reach(lead) / REACH_WALK).max(first));
             expected = between(walk, rung.unit(), (rung.n_leads() / N_KNOWN).min(1.0));
+            // As long as none was seen, the largest error grows in a straight line.
+            let n_seen = rung.n_leads();
+            largest = if n_seen > 0.0 { rung.extremes.error_max(n_seen) } else { largest * lead / shorter };
             shorter = lead;
-            (shares, self.units(rung.lead, expected, &shares))
+            (shares, self.units(rung.lead, expected, largest, &shares))
         };
         self.rungs.iter().enumerate().map(of_rung).collect()
     }
 
-    /// What errors at a watched lead are multiples of, where they are expected to be this large.
-    fn units(&self, lead: usize, expected: f64, shares: &Shares) -> Units {
+    /// What errors at a watched lead are multiples of, where they are expected to be this large. `largest` is the largest to be stated, in the unit
+    /// of the series.
+    fn units(&self, lead: usize, expected: f64, largest: f64, shares: &Shares) -> Units {
         let centre = shares.quantile(0.5);
-        let mut units = Units { median: expected * centre, centre, below: expected, above: expected, range: UNBOUNDED };
+        let range = (-largest, largest);
+        let ends = [1.0 - REACHED, REACHED].map(|probability| (expected, shares.quantile(probability)));
+        let mut units =
+            Units { median: expected * centre, centre, unit: expected, below: ends[0], above: ends[1], range };
         let (is_adrift, reach) = (self.level.is_adrift(), self.reach(lead as f64));
         if !is_adrift && reach.is_infinite() {
             return units;
         }
         let said = self.combined(lead, self.place(lead));
+        let value = self.transform.to_value(said);
+        let [low, high] = [value - largest, value + largest].map(|value| self.transform.to_scale(value) - said);
         let (mean, most) = (self.level.mean() - said, REACH_ERROR * expected);
-        units.range = ((mean - reach).min(-most), (mean + reach).max(most));
+        units.range = ((mean - reach).min(-most).max(low), (mean + reach).max(most).min(high));
         // Whether it comes back from where it never was, and when, is not known.
         if is_adrift {
-            let away = self.level.last() - said - units.median;
-            units.below = units.below.max(away / (shares.quantile(1.0 - REACHED) - centre));
-            units.above = units.above.max(away / (shares.quantile(REACHED) - centre));
+            let away = self.level.last_without_season() + self.seasonal_at(lead) - said - units.median;
+            for (unit, end) in [&mut units.below, &mut units.above] {
+                *unit = unit.max(away / (*end - centre));
+            }
+            units.range = (units.range.0.min(away), units.range.1.max(away));
         }
         units
     }

@@ -31,6 +31,8 @@ pub(super) struct Level {
     /// Over the last shortest and the last longest period.
     short: Mean,
     long: Mean,
+    /// The samples of the last short period without the season that was expected of them.
+    without_season: Mean,
     /// Smoothed deviations from the mean over the last short period and the season.
     smoothed: [f64; N_LEVELS - 1],
     n: f64,
@@ -38,6 +40,7 @@ pub(super) struct Level {
     /// The largest deviation from the mean, of the last [`MEMORY_TYPICAL`] samples or so.
     furthest: f64,
     last: f64,
+    season_of_last: f64,
     pub(super) shifts: Shifts,
     drift: Option<Drift>,
 }
@@ -59,11 +62,13 @@ impl Level {
         Self {
             short: Mean::new(short.round() as usize),
             long: Mean::new(long.round() as usize),
+            without_season: Mean::new(short.round() as usize),
             smoothed: [0.0; N_LEVELS - 1],
             n: 0.0,
             typical: 0.0,
             furthest: 0.0,
             last: f64::NAN,
+            season_of_last: 0.0,
             shifts: Shifts::new(short),
             drift: None,
         }
@@ -74,10 +79,12 @@ impl Level {
         let is_amount = |value: f64| value.is_finite() && value >= 0.0;
         self.short.is_like(&fresh.short)
             && self.long.is_like(&fresh.long)
+            && self.without_season.is_like(&fresh.without_season)
             && self.smoothed.iter().all(|value| value.is_finite())
             && is_amount(self.n)
             && is_amount(self.typical)
             && is_amount(self.furthest)
+            && self.season_of_last.is_finite()
             && (self.last.is_finite() || self.n == 0.0)
             && self.shifts.is_like(&fresh.shifts)
             && self.drift.is_none_or(|drift| drift.is_sound())
@@ -95,10 +102,11 @@ impl Level {
     pub(super) fn step(&mut self, sample: f64, season: f64) -> Option<Shift> {
         self.short.push(sample);
         self.long.push(sample);
+        self.without_season.push(sample - season);
         if sample.is_nan() {
             return None;
         }
-        self.last = sample;
+        (self.last, self.season_of_last) = (sample, season);
         self.n += 1.0;
         let deviation = sample - self.mean();
         self.typical += (deviation.abs() - self.typical) / self.n.min(MEMORY_TYPICAL);
@@ -130,8 +138,12 @@ impl Level {
         let n_adrift = self.shifts.n_adrift();
         // A line that is longer than the history does not end with it: its slope is that of the last samples.
         let n = n_adrift.min(self.short.samples.len() - 1);
-        let ago = |age: usize| self.short.ago(age).filter(|sample| !sample.is_nan());
-        let drift = Drift::over(n, [ago(n)?, ago(n - n / 2)?, self.last])?.since(n_adrift);
+        let over = |of: &Mean| {
+            let ago = |age: usize| of.ago(age).filter(|sample| !sample.is_nan());
+            Drift::over(n, [ago(n)?, ago(n - n / 2)?, ago(0)?])
+        };
+        // The way down that it goes every night is none, and neither is a day that stands still for once.
+        let drift = over(&self.without_season).filter(|_| over(&self.short).is_some())?.since(n_adrift);
         // What comes back from there is no drift.
         (drift.slope() * self.smoothed[0] > 0.0).then_some(drift)
     }
@@ -187,6 +199,11 @@ impl Level {
     /// The last sample that is no gap.
     pub(super) fn last(&self) -> f64 {
         self.last
+    }
+
+    /// That sample without the season that was expected of it.
+    pub(super) fn last_without_season(&self) -> f64 {
+        self.last - self.season_of_last
     }
 
     /// Known samples.

@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::intervals::Tails;
 use crate::optimize::positive_definite::{cholesky, solve};
 
+use super::extremes::Extremes;
 use super::means::Means;
+use super::scale::Transform;
 use super::season::N_SEASON;
 use super::{N_FEATURES, N_LEVELS};
 
@@ -15,8 +17,9 @@ const N_UNDER_WAY_MAX: usize = 32;
 /// Who forecasts: two ways to fit the regression, the last sample, the last one at the same phase.
 pub(super) const N_CANDIDATES: usize = 4;
 
-/// The place of the last sample among them.
+/// The places of the last sample among them, and of the last one at the same phase.
 pub(super) const OF_LAST: usize = 2;
+pub(super) const OF_NAIVE: usize = 3;
 
 /// Weight of what is expected of the coefficients before there are samples, in independent samples.
 const RIDGE: f64 = 10.0;
@@ -99,6 +102,7 @@ pub(super) struct Rung {
     last: (u64, f64),
     /// Products of errors with the ones before, and squares.
     in_row: Means<2>,
+    pub(super) extremes: Extremes,
 }
 
 /// How errors at one lead go together with those one step before, for the same origin.
@@ -159,6 +163,7 @@ impl Rung {
             together: Means::NONE,
             last: (u64::MAX, 0.0),
             in_row: Means::NONE,
+            extremes: Extremes::default(),
         }
     }
 
@@ -179,6 +184,7 @@ impl Rung {
             && self.lately.is_sound()
             && self.together.is_sound()
             && self.in_row.is_sound()
+            && self.extremes.is_sound()
             && self.tails.is_sound()
             && self.n.is_finite()
             && self.n >= 0.0
@@ -202,14 +208,17 @@ impl Rung {
     /// Compares the sample of `step`, no gap, with what was said of it `lead` steps before. The origin of that, and the error in mean
     /// absolute ones.
     ///
-    /// `period` is the length in steps by which memory is counted.
-    pub(super) fn score(&mut self, step: u64, sample: f64, period: f64) -> Option<(u64, f64)> {
+    /// `period` is the length in steps by which memory is counted, `transform` that from the unit of the series.
+    pub(super) fn score(&mut self, step: u64, sample: f64, period: f64, transform: Transform) -> Option<(u64, f64)> {
         let origin = step.checked_sub(self.lead as u64).filter(|origin| self.is_due(*origin))?;
         let said = self.said[self.place(origin)];
         if said.origin != origin {
             return None;
         }
         self.n += 1.0;
+        let [value, forecast, before] =
+            [sample, said.combined, said.candidates[OF_LAST]].map(|scaled| transform.to_value(scaled));
+        self.extremes.learn(value, forecast, before);
         let (memory, of_record) = (self.memory(MEMORY * period), self.memory(MEMORY_RECORD * period));
         let error = sample - said.combined;
         let scaled = if self.typical() > 0.0 { error / self.typical() } else { 0.0 };

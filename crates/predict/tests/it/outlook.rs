@@ -11,6 +11,7 @@ mod agreeing;
 mod calendar;
 mod leak;
 mod new_level;
+mod spike;
 
 /// Normal by the sum of twelve uniform numbers, which is good to three standard deviations.
 struct Noise(u64);
@@ -354,7 +355,7 @@ fn gaps_and_infinities_are_left_out() {
     (0..DAY * 2).for_each(|_| outlook.step(f64::NAN));
     let at = DAY * 23 + 12 - 1;
     let said = outlook.quantile(12, 0.5).unwrap();
-    assert!((said - shape(at)).abs() < 2.0, "{said} is not {}", shape(at));
+    assert!((said - shape(at)).abs() < 2.5, "{said} is not {}", shape(at));
 }
 
 #[test]

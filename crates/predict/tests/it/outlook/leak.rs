@@ -43,3 +43,24 @@ fn a_leak_is_followed_past_its_first_day() {
         }
     }
 }
+
+#[test]
+fn a_line_without_a_past_is_followed_past_its_first_day() {
+    for periods in [&[288.0][..], &[288.0, 2016.0]] {
+        for deviation in [0.0, 0.02, 0.3] {
+            let (mut outlook, mut noise) = (Outlook::new(Periods::new(periods).unwrap(), SIX_HOURS), Noise(2));
+            for t in 0..320 {
+                let sample = 336.0 - t as f64 + deviation * noise.next();
+                outlook.step(sample);
+                if t < 264 {
+                    continue;
+                }
+                let medians = outlook.quantiles(SIX_HOURS, 0.5);
+                assert!(medians.iter().all(|median| *median < sample + 1.0), "{periods:?} {t}: {medians:?}");
+                let paths = outlook.paths(200, SIX_HOURS, 1);
+                let n_low = (0..200).filter(|path| (1..=SIX_HOURS).any(|lead| paths.at(lead)[*path] < 20.0)).count();
+                assert!(n_low >= 180, "{periods:?} {t}: {n_low} of 200");
+            }
+        }
+    }
+}
