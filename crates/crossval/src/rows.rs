@@ -191,7 +191,7 @@ fn kind(failure: &Failure) -> &'static str {
     match error {
         FitError::TooShort { .. } => "too short",
         FitError::TooBroken { .. } => "too many gaps",
-        FitError::Constant { .. } => "constant",
+        FitError::Constant { .. } | FitError::ConstantDifferences { .. } => "constant",
         FitError::DidNotConverge { .. } => "did not converge",
         FitError::FractionOutside { .. } => "fraction outside",
         FitError::NoThreshold { .. } => "no threshold",

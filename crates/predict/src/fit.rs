@@ -41,6 +41,19 @@ pub enum FitError {
         /// The value of every sample.
         value: f64,
     },
+    /// All differences are the same number: the series is a straight line, or for higher orders a parabola.
+    #[error(
+        "{spec} cannot be fitted to a series whose differences of order {order} are constant (every one is {value}); AUTO goes on with a \
+         straight line"
+    )]
+    ConstantDifferences {
+        /// What was to be fitted.
+        spec: Spec,
+        /// How many times the series was differenced.
+        order: usize,
+        /// The value of every difference.
+        value: f64,
+    },
     /// No search for the coefficients came to an end: those of an over-parametrized model cancel each other out.
     #[error(
         "no best coefficients of {spec} were found: the samples do not determine so many; use lower orders, \
@@ -70,7 +83,7 @@ pub enum FitError {
     },
     /// The coefficients that fit best let the series run away.
     #[error(
-        "the best regimes of {spec} are unstable, so forecasts would grow without bound; try lower orders, or ARIMA on its differences"
+        "the best coefficients of {spec} are unstable, so forecasts would grow without bound; try lower orders, or ARIMA on its differences"
     )]
     Explosive {
         /// What was to be fitted.

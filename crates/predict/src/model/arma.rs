@@ -16,7 +16,7 @@ mod process;
 pub(super) mod reflection;
 
 use super::linear::{Estimates, Linear};
-use super::sample::Centred;
+use super::sample::{Centred, power_of_differences};
 use crate::fit::FitError;
 use crate::spec::{Method, Orders, Spec};
 use css::{Css, Solution};
@@ -29,10 +29,23 @@ pub(crate) fn fit(spec: &Spec, samples: &[f64], orders: Orders, method: Method) 
     }
 }
 
+/// An autoregression is refused if it leads so many times the range of the samples beyond it, in as many steps as there are samples.
+const RANGES_MAX: f64 = 10.0;
+
 /// An autoregression by least squares, mean and all. Every error counts that no gap has a part in.
 pub(crate) fn fit_autoregression(spec: &Spec, samples: &[f64], order: usize) -> Result<Linear, FitError> {
     let orders = Orders { n_phi: order, n_differences: 0, n_theta: 0, truncation: None };
-    least_squares(spec, samples, orders, Gaps::LeftOut)
+    let model = least_squares(spec, samples, orders, Gaps::LeftOut)?;
+    let means = model.estimates().clone().means_after(samples, samples.len());
+    let known = samples.iter().filter(|sample| !sample.is_nan());
+    let (least, largest) = known
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, largest), sample| (sample.min(least), sample.max(largest)));
+    let most = RANGES_MAX * (largest - least);
+    if means.iter().all(|mean| (least - most..=largest + most).contains(mean)) {
+        Ok(model)
+    } else {
+        Err(FitError::Explosive { spec: spec.clone() })
+    }
 }
 
 /// What conditional least squares makes of a gap.
@@ -48,8 +61,7 @@ enum Gaps {
 fn least_squares(spec: &Spec, samples: &[f64], orders: Orders, gaps: Gaps) -> Result<Linear, FitError> {
     let centred = Centred::of(spec, samples)?;
     let differenced = difference(&bridge(&centred.deviations), orders.n_differences);
-    // A series that its differences make constant has nothing left to estimate from.
-    let unit = unit(Centred::of(spec, &differenced)?.power);
+    let unit = unit(power_of_differences(spec, &differenced, orders.n_differences)?);
     let row = differenced.iter().map(|value| value / unit).collect();
     let problem = Css::new(row, counts(samples, orders, gaps), orders, orders.n_differences == 0);
     let (have, need) = (problem.n_errors(), problem.n_parameters() + 1);

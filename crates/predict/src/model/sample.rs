@@ -50,6 +50,17 @@ impl Centred {
     }
 }
 
+/// The mean square of a series that was differenced so many times.
+///
+/// # Errors
+/// Differences that do not vary, or whose squares overflow.
+pub(crate) fn power_of_differences(spec: &Spec, differenced: &[f64], order: usize) -> Result<f64, FitError> {
+    Centred::of(spec, differenced).map(|centred| centred.power).map_err(|error| match error {
+        FitError::Constant { spec, value } if order > 0 => FitError::ConstantDifferences { spec, order, value },
+        other => other,
+    })
+}
+
 /// Two passes: the second takes out what rounding left of a large mean.
 fn mean(samples: &[f64], n_known: usize) -> f64 {
     let known = || samples.iter().filter(|sample| !sample.is_nan());

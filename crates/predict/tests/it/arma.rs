@@ -186,7 +186,7 @@ fn gaps_move_the_coefficients_little() {
 fn a_straight_line_has_nothing_left_after_a_difference() {
     let line: Vec<f64> = (0..100).map(f64::from).collect();
     let error = fit(&"ARIMA(1,1,1)".parse().unwrap(), &line).unwrap_err();
-    assert!(matches!(error, FitError::Constant { value: 1.0, .. }), "{error}");
+    assert!(matches!(error, FitError::ConstantDifferences { order: 1, value: 1.0, .. }), "{error}");
 }
 
 #[test]

@@ -34,6 +34,35 @@ fn a_constant_has_nothing_to_fit() {
 }
 
 #[test]
+fn a_line_has_constant_differences() {
+    let line: Vec<f64> = (1..=100).map(f64::from).collect();
+    for (spec, order, value) in [("ARIMA(1,1,1)", 1, 1), ("ARIMA(1,1,1,method=ml)", 1, 1), ("ARIMA(0,2,1)", 2, 0)] {
+        check_refused(
+            spec,
+            &line,
+            &format!(
+                "{spec} cannot be fitted to a series whose differences of order {order} are constant (every one is {value}); \
+                 AUTO goes on with a straight line"
+            ),
+        );
+    }
+}
+
+#[test]
+fn a_spike_at_the_end_makes_no_autoregression_explode() {
+    let mut spike: Vec<f64> = (0..60_u32).map(|t| f64::from(t.wrapping_mul(2_654_435_769) >> 29)).collect();
+    spike.push(900.0);
+    check_refused(
+        "AR(4,method=ls)",
+        &spike,
+        "the best coefficients of AR(4,method=ls) are unstable, so forecasts would grow without bound; try lower orders, or ARIMA on \
+         its differences",
+    );
+    let line: Vec<f64> = (0..60).map(|t| f64::from(t * 2) + f64::from(t * 7 % 5)).collect();
+    assert!(fit(&"AR(4,method=ls)".parse().unwrap(), &line).is_ok(), "a line does not explode");
+}
+
+#[test]
 fn infinity_is_no_measurement() {
     check_refused(
         "MEAN",

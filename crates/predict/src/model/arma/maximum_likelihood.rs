@@ -13,7 +13,7 @@ use super::{Gaps, bridge, counts, difference, unit};
 use crate::effort::spend;
 use crate::fit::FitError;
 use crate::model::linear::{Estimates, Linear, dot};
-use crate::model::sample::Centred;
+use crate::model::sample::{Centred, power_of_differences};
 use crate::optimize::levenberg_marquardt::{Problem, minimize};
 use crate::optimize::positive_definite::inverse;
 use crate::spec::{Orders, Spec};
@@ -39,7 +39,7 @@ pub(super) fn fit(spec: &Spec, samples: &[f64], orders: Orders) -> Result<Linear
     if have < need {
         return Err(FitError::TooBroken { spec: spec.clone(), have, need });
     }
-    let unit = unit(Centred::of(spec, &row)?.power);
+    let unit = unit(power_of_differences(spec, &row, orders.n_differences)?);
     let row = row.iter().map(|value| value / unit).collect();
     let mean = if orders.n_differences == 0 { Mean::Free } else { Mean::Known(0.0) };
     let problem = Exact { row, n_phi: orders.n_phi, mean };
