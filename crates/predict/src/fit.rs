@@ -193,7 +193,7 @@ pub fn fit(spec: &Spec, samples: &[f64]) -> Result<Model, FitError> {
             calibration = Some(learned);
             Fitted::Auto(Box::new(auto))
         }
-        Spec::Seasonal { periods } => Fitted::Seasonal(Box::new(seasonal::fit(samples, *periods))),
+        Spec::Seasonal { periods } => Fitted::Seasonal(Box::new(seasonal::fit(spec, samples, *periods)?)),
         Spec::Refit { .. } => unreachable!("the inner model of a REFIT is never a REFIT"),
     };
     if !fitted.is_sound() {

@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::sample::Centred;
+use crate::fit::{FitError, too_large};
 use crate::outlook::{Outlook, Periods};
+use crate::spec::Spec;
 
 /// Leads are watched as far as two of the longest period, within these bounds; beyond, errors grow no more.
 const N_LEADS_MIN: usize = 512;
@@ -23,10 +26,19 @@ pub(crate) struct Seasonal {
 }
 
 /// Seasons of these lengths, and those that are found, in samples of which four are known.
-pub(crate) fn fit(samples: &[f64], periods: Periods) -> Seasonal {
+///
+/// # Errors
+/// Samples whose squares overflow or vanish.
+pub(crate) fn fit(spec: &Spec, samples: &[f64], periods: Periods) -> Result<Seasonal, FitError> {
+    if samples.iter().any(|sample| sample.abs() > LARGEST) {
+        return Err(too_large(spec, samples));
+    }
+    if let Err(error @ FitError::TooSmall { .. }) = Centred::of(spec, samples) {
+        return Err(error);
+    }
     let mut seasonal = Seasonal::new(periods);
     samples.iter().for_each(|sample| seasonal.step(*sample));
-    seasonal
+    Ok(seasonal)
 }
 
 /// As far as leads are watched.

@@ -63,6 +63,19 @@ fn a_spike_at_the_end_makes_no_autoregression_explode() {
 }
 
 #[test]
+fn a_season_needs_samples_whose_squares_are_numbers() {
+    let day = |unit: f64| (0..100).map(|t| unit * f64::from(t % 24)).collect::<Vec<f64>>();
+    check_refused(
+        "SEASONAL(24)",
+        &day(1e100),
+        "samples up to 2.3e101 are too large to fit SEASONAL(24): their variance overflows; divide them by a constant",
+    );
+    let error = fit(&"SEASONAL(24)".parse().unwrap(), &day(1e-160)).unwrap_err();
+    assert!(matches!(error, FitError::TooSmall { .. }), "{error}");
+    assert!(fit(&"SEASONAL(24)".parse().unwrap(), &[5.0; 100]).is_ok(), "a constant is none of these");
+}
+
+#[test]
 fn infinity_is_no_measurement() {
     check_refused(
         "MEAN",
