@@ -340,7 +340,7 @@ impl Medium {
     }
 }
 
-/// Why a medium cannot be played: it does not arrive, or it is no sound.
+/// The reason why a medium cannot be played: it does not arrive, or it is no sound.
 fn unplayable(capture: &Capture, error: &Error) -> String {
     capture.level().failure.unwrap_or_else(|| format!("this is no sound that can be played: {error}"))
 }

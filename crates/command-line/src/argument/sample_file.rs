@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use series::csv::{Column, CsvError, DecimalMark, Options};
 use series::{Resampling, Series};
 
-/// Which file, and what of it.
+/// The file of samples, and the part of it to read.
 #[derive(Args, Clone, Debug)]
 pub struct SampleFile {
     /// CSV with or without times and a header, or one number per line; `-` reads standard input
