@@ -29,7 +29,7 @@ pub(crate) fn fit(spec: &Spec, samples: &[f64], orders: Orders, method: Method) 
     }
 }
 
-/// An autoregression is refused if it leads so many times the range of the samples beyond it, in as many steps as there are samples.
+/// The farthest that an autoregression may lead beyond the samples, in ranges of them, over as many steps as there are samples.
 const RANGES_MAX: f64 = 10.0;
 
 /// An autoregression by least squares, mean and all. Every error counts that no gap has a part in.

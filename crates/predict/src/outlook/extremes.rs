@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// No end is farther from the forecast than this multiple of the largest error seen at its lead.
 const OF_LARGEST: f64 = 1.5;
 
-/// Errors that do not overlap from which on the largest is taken at its word; from fewer it counts for more.
+/// Errors that do not overlap without which the largest is not known: the fewer there are, the more it counts for.
 const N_KNOWN: f64 = 10.0;
 
 /// The extremes of one lead, each at least 0.
@@ -24,7 +24,7 @@ impl Extremes {
         self.fall = self.fall.max(before - sample);
     }
 
-    /// The largest error to be stated if so many have been seen that do not overlap; infinite for none.
+    /// The largest error to be stated after `n` errors that do not overlap; infinite after none.
     pub(super) fn error_max(&self, n: f64) -> f64 {
         if n > 0.0 { OF_LARGEST * (N_KNOWN / n).max(1.0) * self.error } else { f64::INFINITY }
     }

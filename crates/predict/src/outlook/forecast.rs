@@ -32,7 +32,7 @@ pub(super) struct Units {
     median: f64,
     centre: f64,
     unit: f64,
-    /// Another unit from the median on, below it and above it, up to a quantile.
+    /// The units next to the median, below and above it, and the quantiles up to which they hold.
     below: (f64, f64),
     above: (f64, f64),
     /// No error is below or above these.
@@ -167,7 +167,7 @@ impl Outlook {
         self.within_movement(lead, place, own + between(near.pull, far.pull, share) + moved)
     }
 
-    /// The nearest forecast that is no farther from all samples so far than they ever moved over the lead: beyond that only a [drift](Outlook::drift) leads.
+    /// The nearest forecast that is no farther from all samples so far than they ever moved over the lead. Only a [drift](Outlook::drift) leads beyond.
     pub(super) fn within_movement(&self, lead: usize, Place { below, above, share }: Place, forecast: f64) -> f64 {
         // What is farther than was ever seen moves on as over the longest lead that was.
         let seen = self.rungs.partition_point(|rung| rung.n() > 0.0);

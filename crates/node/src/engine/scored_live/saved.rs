@@ -7,7 +7,7 @@ use units::Timestamp;
 use super::ScoredLive;
 
 /// Goes up with every change of what is saved, here or in what scores consist of; a state of another version is not read.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 #[derive(Serialize, Deserialize)]
 struct Saved {
