@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use predict::{Model, Parameter, SeasonLead, SeasonStanding, Standing};
 use serde::Serialize;
+use series::{Grid, Step};
 use text::figure::{percent, six_digits};
 use text::{Align, Table};
 use units::span;
@@ -88,6 +89,14 @@ pub fn season_line(season: &SeasonStanding, step: Option<Duration>) -> String {
         }
         Some(_) => format!("{found}; {model} errs no less than the best other model at any lead"),
         None => format!("{found}; {model} has not been compared yet"),
+    }
+}
+
+/// The step of samples as a length of time, unless it is one of the calendar.
+pub fn step_in_time(grid: &Grid) -> Option<Duration> {
+    match grid.step {
+        Step::Span(step) | Step::Clock(step) => Some(step),
+        _ => None,
     }
 }
 

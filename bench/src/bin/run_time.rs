@@ -171,7 +171,7 @@ fn replay(trace: &Trace) -> Result<Replayed> {
     let series =
         read(file, &Options { column, ..Options::default() }).with_context(|| format!("reading {}", path.display()))?;
     let samples: Vec<f64> = series.samples().iter().map(|value| (trace.availability)(*value).clamp(0.0, 1.0)).collect();
-    let step = series.grid().with_context(|| format!("{} has no times", path.display()))?.step;
+    let step = series.grid().with_context(|| format!("{} has no times", path.display()))?.step.length();
     let mut errors = WindowErrors::of_availability(step);
     let tasks = tasks(trace, samples.len().saturating_sub(errors.lag()));
     ensure!(!tasks.is_empty(), "{} is too short", path.display());

@@ -2,6 +2,7 @@
 
 mod file;
 
+use series::Merged;
 use sha2::{Digest, Sha256};
 
 pub use file::TraceFileError;
@@ -15,6 +16,7 @@ pub struct Trace {
     name: String,
     samples: Vec<f64>,
     digest: String,
+    merged: Option<Merged>,
 }
 
 /// Samples that are no trace.
@@ -64,7 +66,13 @@ impl Trace {
             return Err(TraceError::Empty { name, n: samples.len() });
         }
         let digest = digest(&samples);
-        Ok(Self { name, samples, digest })
+        Ok(Self { name, samples, digest, merged: None })
+    }
+
+    /// The samples of a file that share a step, if there are any. Who reads a file for people warns of them.
+    #[must_use]
+    pub fn merged(&self) -> Option<&Merged> {
+        self.merged.as_ref()
     }
 
     /// As it stands in the results.

@@ -129,7 +129,7 @@ impl Trace {
     /// # Errors
     /// [`TraceError`]: no step, no samples, or values that are no rates.
     pub fn new(name: &str, series: &Series) -> Result<Self, TraceError> {
-        let step = series.grid().map(|grid| grid.step.as_secs_f64()).filter(|step| *step > 0.0);
+        let step = series.grid().map(|grid| grid.step.length().as_secs_f64()).filter(|step| *step > 0.0);
         let step_seconds = step.ok_or_else(|| TraceError::NoStep(name.to_owned()))?;
         Self::of_rates(name, step_seconds, series.samples())
     }

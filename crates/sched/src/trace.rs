@@ -70,7 +70,7 @@ impl Trace {
     /// # Errors
     /// [`TraceError`]: no step, too short, no shares, or never above 0.
     pub fn new(name: &str, series: &Series) -> Result<Self, TraceError> {
-        let step = series.grid().map(|grid| grid.step).filter(|step| *step > Duration::ZERO);
+        let step = series.grid().map(|grid| grid.step.length()).filter(|step| *step > Duration::ZERO);
         let step_seconds = step.ok_or_else(|| TraceError::NoStep(name.to_owned()))?.as_secs_f64();
         let samples = shares(name, series)?;
         let have = samples.len();

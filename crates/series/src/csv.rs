@@ -15,13 +15,15 @@ use std::io::{self, Read};
 use std::time::Duration;
 
 use csv::{ReaderBuilder, StringRecord, Trim};
+use jiff::civil::{DateTime, Time};
+use jiff::tz::{AmbiguousOffset, TimeZone};
 use units::Timestamp;
 
 use self::encoding::Utf8;
 use self::line::Lines;
 pub use self::number::DecimalMark;
 use self::number::{Numbers, Unreadable, is_gap, is_meant_as_number, is_number};
-use self::time::is_meant_as_date;
+use self::time::{CellTime, NoTime, NumberForm, is_meant_as_date};
 use crate::{GridError, Resampling, Series};
 
 /// No file gives more samples than this: 800 MB of them.
@@ -29,6 +31,13 @@ const N_SAMPLES_MAX: usize = 100_000_000;
 
 /// Rows that are searched for dates, in case the first ones have none.
 const N_ROWS_SEARCHED: usize = 8;
+
+/// Headers of columns of times, in lower case. A column that is called otherwise holds times if it holds dates.
+const TIME_NAMES: [&str; 6] = ["time", "ts", "timestamp", "date", "datetime", "year"];
+
+/// Clocks are set back by an hour, in the night, and not again within half of this.
+const HOUR: Duration = Duration::from_secs(3600);
+const CHANGES_APART: Duration = Duration::from_secs(200 * 86_400);
 
 /// Which column, by its place or by its header.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,9 +54,11 @@ pub struct Options {
     /// The column of samples; `None` takes the only one that is neither the times nor a first column without a name,
     /// where R and pandas write the names of rows.
     pub column: Option<Column>,
-    /// The column of times; `None` takes the first one if it holds dates. Plain numbers count as times only when
-    /// their column is named here.
+    /// The column of times; `None` takes the first one if it holds dates, else the one that is called `time`, `ts`, `timestamp`,
+    /// `date`, `datetime` or `year`.
     pub time_column: Option<Column>,
+    /// The time zone of times without an offset, and of the calendar; `None` is UTC, and refuses an hour that comes twice.
+    pub zone: Option<TimeZone>,
     /// The ASCII character between cells; `None` takes the tab or semicolon that the first lines have, else the comma.
     pub separator: Option<u8>,
     /// The decimal mark; `None` takes the point between commas, else the one that the numbers show.
@@ -103,7 +114,7 @@ pub enum CsvError {
     },
     /// A cell in the column of times is no time.
     #[error(
-        "line {line}, column {column}: `{given}` is no time such as 2026-11-21T09:00:00Z, 2026-11-21 09:00 or 21.11.2026 09:00"
+        "line {line}, column {column}: `{given}` is no time such as 2026-11-21T09:00:00Z, 2026-11-21 09:00, 21.11.2026 09:00 or 2026-11"
     )]
     NotATime {
         /// Line of the text.
@@ -112,6 +123,43 @@ pub enum CsvError {
         column: usize,
         /// The cell.
         given: String,
+    },
+    /// A time before or after those that a [`Timestamp`] holds.
+    #[error(
+        "line {line}, column {column}: `{given}` is out of range; times are from 1677-09-21 to 2262-04-11, so leave out the rows before and after"
+    )]
+    TimeOutOfRange {
+        /// Line of the text.
+        line: u64,
+        /// Column from 1.
+        column: usize,
+        /// The cell.
+        given: String,
+    },
+    /// A time on a clock that was set forward beyond it.
+    #[error(
+        "line {line}, column {column}: `{given}` is skipped where clocks are set forward in this time zone, so the file is of another zone"
+    )]
+    SkippedTime {
+        /// Line of the text.
+        line: u64,
+        /// Column from 1.
+        column: usize,
+        /// The cell.
+        given: String,
+    },
+    /// Times without an offset that come twice in the night, and nothing says which is the earlier one.
+    #[error(
+        "line {line}, column {column}: {} comes twice on {}, as at the end of summer time; the file needs offsets, such as {}+01:00, or a time zone",
+        time.strftime("%H:%M"), time.date(), time.strftime("%Y-%m-%dT%H:%M:%S")
+    )]
+    RepeatedTime {
+        /// Line of the text.
+        line: u64,
+        /// Column from 1.
+        column: usize,
+        /// The second time of the two.
+        time: DateTime,
     },
     /// A line has more or fewer columns than the first one.
     #[error("line {line} has {given} columns, and the first one has {needed}")]
@@ -207,7 +255,7 @@ pub fn read(reader: impl Read, options: &Options) -> Result<Series, CsvError> {
     let n_rows_max = options.n_rows_max.unwrap_or(usize::MAX);
     let ahead = rows.by_ref().take(N_ROWS_SEARCHED.min(n_rows_max)).collect::<Result<Vec<_>, _>>()?;
     let layout = Layout::of(&first, comment.as_ref(), &ahead, separator, options)?;
-    let mut samples = Samples::new(Numbers::new(separator, options.decimal_mark), &layout);
+    let mut samples = Samples::new(Numbers::new(separator, options.decimal_mark), &layout, options.zone.clone());
     if !layout.has_header {
         let n_gaps = if first.len() == 1 { n_empty } else { 0 };
         samples.values.resize(n_gaps.min(N_SAMPLES_MAX), f64::NAN);
@@ -239,6 +287,7 @@ struct Layout {
     /// Whether a blank within a cell cannot separate columns.
     has_blanks: bool,
     time_idx: Option<usize>,
+    time_numbers: NumberForm,
     sample_idx: usize,
 }
 
@@ -257,8 +306,18 @@ impl Layout {
         let holds_dates = |idx: &usize| {
             first.len() > 1 && ahead.iter().chain([first]).any(|row| row.get(*idx).is_some_and(is_meant_as_date))
         };
-        let time_idx = find(&options.time_column)?.or_else(|| Some(0).filter(holds_dates));
-        let sample_idx = match find(&options.column)? {
+        let data = || ahead.iter().chain(header.map(|_| first));
+        let numbers_of = |idx| NumberForm::of(data().chain([first]).filter_map(|row| row.get(idx)));
+        let wanted_idx = find(&options.column)?;
+        let holds_times = |idx: &usize| {
+            let is_named = TIME_NAMES.iter().any(|name| names[*idx].eq_ignore_ascii_case(name));
+            let is_time = |row: &StringRecord| row.get(*idx).is_some_and(|cell| time::is_time(cell, numbers_of(*idx)));
+            is_named && names.len() > 1 && wanted_idx != Some(*idx) && data().next().is_some() && data().all(is_time)
+        };
+        let time_idx = find(&options.time_column)?
+            .or_else(|| Some(0).filter(holds_dates))
+            .or_else(|| (0..names.len()).find(holds_times));
+        let sample_idx = match wanted_idx {
             Some(idx) => idx,
             None => only_other(names, time_idx, separator)?,
         };
@@ -266,7 +325,8 @@ impl Layout {
             && first.get(sample_idx).is_some_and(|cell| !is_meant_as_number(cell) && !is_gap(cell))
             && first.iter().all(|cell| !is_number(cell));
         let has_blanks = first.len() > 1 || (has_header && !first[0].contains(' '));
-        Ok(Self { n_columns: first.len(), has_header, has_blanks, time_idx, sample_idx })
+        let time_numbers = time_idx.map_or(NumberForm::SinceEpoch, numbers_of);
+        Ok(Self { n_columns: first.len(), has_header, has_blanks, time_idx, time_numbers, sample_idx })
     }
 }
 
@@ -310,13 +370,16 @@ struct Samples {
     times: Vec<Timestamp>,
     /// Of the times.
     lines: Vec<u64>,
+    zone: Option<TimeZone>,
+    /// Whether a time has no offset.
+    has_local: bool,
     values: Vec<f64>,
 }
 
 impl Samples {
-    fn new(mut numbers: Numbers, layout: &Layout) -> Self {
+    fn new(mut numbers: Numbers, layout: &Layout, zone: Option<TimeZone>) -> Self {
         numbers.has_blanks = layout.has_blanks;
-        Self { numbers, times: Vec::new(), lines: Vec::new(), values: Vec::new() }
+        Self { numbers, times: Vec::new(), lines: Vec::new(), zone, has_local: false, values: Vec::new() }
     }
 
     fn take(&mut self, row: &StringRecord, layout: &Layout) -> Result<(), CsvError> {
@@ -331,11 +394,39 @@ impl Samples {
         self.values.push(sample);
         if let Some(idx) = layout.time_idx {
             let cell = row.get(idx).unwrap_or_default();
-            let not_a_time = |_| CsvError::NotATime { line, column: idx + 1, given: cell.to_owned() };
-            self.times.push(time::read(cell).map_err(not_a_time)?);
+            let (column, given) = (idx + 1, || cell.to_owned());
+            let time = time::read(cell, layout.time_numbers).and_then(|time| match time {
+                CellTime::Moment(moment) => Ok(Some(moment)),
+                CellTime::Local(local) => self.moment_of(local),
+            });
+            let time = time.map_err(|no_time| match no_time {
+                NoTime::Unreadable => CsvError::NotATime { line, column, given: given() },
+                NoTime::OutOfRange => CsvError::TimeOutOfRange { line, column, given: given() },
+            })?;
+            self.times.push(time.ok_or_else(|| CsvError::SkippedTime { line, column, given: given() })?);
             self.lines.push(line);
         }
         Ok(())
+    }
+
+    /// The moment of a time on the clock of the zone; `None` if the clock skips it. Of two, it is the one after the time of the row before.
+    fn moment_of(&mut self, local: DateTime) -> Result<Option<Timestamp>, NoTime> {
+        self.has_local = true;
+        let zone = self.zone.as_ref().unwrap_or(const { &TimeZone::UTC });
+        let ambiguous = zone.to_ambiguous_timestamp(local);
+        let moment = |moment: Result<jiff::Timestamp, jiff::Error>| {
+            time::timestamp(moment.ok().map(jiff::Timestamp::as_nanosecond))
+        };
+        let earlier = moment(ambiguous.earlier())?;
+        match ambiguous.offset() {
+            // A day may begin at 01:00.
+            AmbiguousOffset::Gap { .. } if local.time() != Time::midnight() => Ok(None),
+            AmbiguousOffset::Fold { .. } if self.times.last().is_some_and(|last| *last >= earlier) => {
+                moment(ambiguous.later()).map(Some)
+            }
+            AmbiguousOffset::Fold { .. } => Ok(Some(earlier)),
+            _ => moment(ambiguous.compatible()).map(Some),
+        }
     }
 
     fn sample(&mut self, row: &StringRecord, idx: usize, line: u64) -> Result<f64, CsvError> {
@@ -366,16 +457,49 @@ impl Samples {
         if self.times.is_empty() {
             return if resample.is_some() { Err(CsvError::NoTimes) } else { Ok(Series::untimed(self.values)) };
         }
+        if self.has_local
+            && self.zone.is_none()
+            && let Some(idx) = repeated_hour(&self.times)
+        {
+            let column = layout.time_idx.map_or(0, |idx| idx + 1);
+            let nanos = i128::from(self.times[idx].as_nanos());
+            let moment = jiff::Timestamp::from_nanosecond(nanos).expect("64 bits of nanoseconds are in jiff's range");
+            let time = TimeZone::UTC.to_datetime(moment);
+            return Err(CsvError::RepeatedTime { line: self.lines[idx], column, time });
+        }
         let timed: Vec<(Timestamp, f64)> = self.times.into_iter().zip(self.values).collect();
+        let zone = self.zone.unwrap_or(TimeZone::UTC);
         let series = match resample {
-            Some((step, how)) => Series::resampled(&timed, step, how),
-            None => Series::from_timed(&timed),
+            Some((step, how)) => Series::resampled(&timed, step, how, &zone),
+            None => Series::from_timed_in(&timed, &zone),
         };
         series.map_err(|source| match source.idx() {
             Some(idx) => CsvError::TimesAt { line: self.lines[idx], source: Box::new(source) },
             None => CsvError::Times(Box::new(source)),
         })
     }
+}
+
+/// Position of the first time of an hour that comes twice, as where clocks are set back: in the night, by less than an hour or by as
+/// much as one step of an hour, and never again for months.
+fn repeated_hour(times: &[Timestamp]) -> Option<usize> {
+    let backs: Vec<usize> = (1..times.len()).filter(|idx| times[*idx] <= times[idx - 1]).collect();
+    let is_alone = |at: usize| {
+        let near = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|idx| backs.get(idx));
+        let time = times[backs[at]];
+        let apart = |other: &usize| times[*other].saturating_since(time).max(time.saturating_since(times[*other]));
+        near.map(apart).all(|apart| apart >= CHANGES_APART / 2)
+    };
+    let is_change = |idx: usize| {
+        let (time, before) = (times[idx], times[idx - 1]);
+        let back = before.saturating_since(time);
+        let is_step_of_hour =
+            |idx: usize| idx > 0 && times.get(idx).is_some_and(|time| time.saturating_since(times[idx - 1]) == HOUR);
+        let of_day = time.saturating_since(time.floor_to(24 * HOUR));
+        let is_night = of_day < 4 * HOUR || of_day >= 23 * HOUR;
+        is_night && back < HOUR && (!back.is_zero() || is_step_of_hour(idx + 1) || is_step_of_hour(idx - 1))
+    };
+    (0..backs.len()).find(|at| is_alone(*at) && is_change(backs[*at])).map(|at| backs[at])
 }
 
 #[cfg(test)]

@@ -1,20 +1,26 @@
 //! The even grid on which samples lie, and finding it from uneven times.
 
+mod calendar;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 use units::{Timestamp, span};
 
-use crate::Series;
 use crate::resample::N_SLOTS_MAX;
+use crate::{Merged, Series, Step};
 
 /// Moments `start`, `start + step`, `start + 2 step`, …
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
     /// When the first sample belongs.
     pub start: Timestamp,
-    /// From one sample to the next; never zero.
-    pub step: Duration,
+    /// From one sample to the next.
+    pub step: Step,
+    /// The time zone of its calendar, and of the text of its moments.
+    pub zone: TimeZone,
 }
 
 /// Why times do not make a grid.
@@ -104,7 +110,7 @@ pub enum GridError {
 const SLOTS_PER_SAMPLE_MAX: u128 = 10;
 
 /// A distance is off the grid when it misses a multiple of the step by more than this part of the step. Samples that
-/// are taken in time are nearer, and so are months; of distances by chance four in five are off.
+/// are taken in time are nearer; of distances by chance four in five are off.
 const OFF_PART: u32 = 10;
 
 impl GridError {
@@ -128,46 +134,99 @@ impl GridError {
 }
 
 impl Grid {
-    /// The moment of slot `idx`.
+    /// The moment of slot `idx`; `None` beyond the moments that a [`Timestamp`] holds.
     #[must_use]
-    pub fn time_of(self, idx: usize) -> Timestamp {
-        let nanos = self.step.as_nanos().saturating_mul(idx as u128);
-        self.start + Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    pub fn time_of(&self, idx: usize) -> Option<Timestamp> {
+        let nanos = match self.step {
+            Step::Span(step) => {
+                let distance = i128::try_from(step.as_nanos().checked_mul(idx as u128)?).ok()?;
+                distance.checked_add(i128::from(self.start.as_nanos()))?
+            }
+            calendar => {
+                let time = calendar.time_of(local(self.start, &self.zone), i64::try_from(idx).ok()?)?;
+                self.zone.to_timestamp(time).ok()?.as_nanosecond()
+            }
+        };
+        i64::try_from(nanos).ok().map(Timestamp::from_nanos)
+    }
+
+    /// The text of a moment in this time zone: RFC 3339, with the offset of the zone unless that is UTC.
+    #[must_use]
+    pub fn text_of(&self, time: Timestamp) -> String {
+        if self.zone == TimeZone::UTC {
+            return time.to_string();
+        }
+        let moment = moment(time);
+        moment.display_with_offset(self.zone.to_offset(moment)).to_string()
     }
 }
 
-pub(crate) fn place(timed: &[(Timestamp, f64)]) -> Result<Series, GridError> {
+fn moment(time: Timestamp) -> jiff::Timestamp {
+    jiff::Timestamp::from_nanosecond(i128::from(time.as_nanos())).expect("64 bits of nanoseconds are in jiff's range")
+}
+
+/// The time on the clock of a zone.
+fn local(time: Timestamp, zone: &TimeZone) -> DateTime {
+    zone.to_datetime(moment(time))
+}
+
+pub(crate) fn place(timed: &[(Timestamp, f64)], zone: &TimeZone) -> Result<Series, GridError> {
     let n = timed.len();
     if let Some(idx) = timed.windows(2).position(|pair| pair[1].0 < pair[0].0) {
         return Err(GridError::Backwards { idx: idx + 1, time: timed[idx + 1].0 });
     }
-    let distances = Distances::of(timed);
-    let step = distances.commonest().ok_or(GridError::NoStep { n })?;
-    let start = timed[0].0;
-    let slot_of = |time: Timestamp| (time.saturating_since(start).as_nanos() + step.as_nanos() / 2) / step.as_nanos();
+    let distances = Distances::of(timed.iter().map(|(time, _)| *time), Timestamp::saturating_since);
+    let span = distances.commonest().ok_or(GridError::NoStep { n })?;
+    let grid = |step| Grid { start: timed[0].0, step, zone: zone.clone() };
+    if let Some(step) = calendar::find(timed, zone, &distances) {
+        let start = local(timed[0].0, zone);
+        let slot_of = |time| step.idx_of(start, local(time, zone)).expect("all times are on the calendar") as usize;
+        return Ok(fill(timed, grid(step), slot_of(timed[n - 1].0) + 1, slot_of));
+    }
+    let slot_of =
+        |time: Timestamp| (time.saturating_since(timed[0].0).as_nanos() + span.as_nanos() / 2) / span.as_nanos();
     let n_slots = slot_of(timed[n - 1].0) + 1;
-    distances.check(timed, step, n_slots)?;
-    let mut slots = vec![(0.0, 0_u32); n_slots as usize];
+    distances.check(timed, span, n_slots)?;
+    Ok(fill(timed, grid(Step::Span(span)), n_slots as usize, |time| slot_of(time) as usize))
+}
+
+/// The mean of the samples in each slot.
+fn fill(timed: &[(Timestamp, f64)], grid: Grid, n_slots: usize, slot_of: impl Fn(Timestamp) -> usize) -> Series {
+    let mut slots = vec![(0.0, 0_u32); n_slots];
+    let mut first_merged = None;
     for (time, sample) in timed.iter().filter(|(_, sample)| sample.is_finite()) {
-        let slot = &mut slots[slot_of(*time) as usize];
+        let slot = &mut slots[slot_of(*time)];
+        if slot.1 > 0 {
+            first_merged.get_or_insert(*time);
+        }
         *slot = (slot.0 + sample, slot.1 + 1);
     }
     let samples = slots.iter().map(|(sum, n)| if *n == 0 { f64::NAN } else { sum / f64::from(*n) }).collect();
-    let n_merged = slots.iter().map(|(_, n)| n.saturating_sub(1) as usize).sum();
-    Ok(Series { samples, grid: Some(Grid { start, step }), n_merged })
+    let n = slots.iter().map(|(_, n)| n.saturating_sub(1) as usize).sum();
+    let merged = first_merged.map(|time| Merged { n, first: grid.text_of(time) });
+    Series { samples, grid: Some(grid), merged }
 }
 
 /// How often each distance between neighbours occurs, moments that come twice left out.
 struct Distances(BTreeMap<Duration, usize>);
 
 impl Distances {
-    fn of(timed: &[(Timestamp, f64)]) -> Self {
+    /// Those of times that do not run backwards, from `between(later, earlier)`.
+    fn of<T: Copy>(times: impl Iterator<Item = T> + Clone, between: impl Fn(T, T) -> Duration) -> Self {
         let mut counts: BTreeMap<Duration, usize> = BTreeMap::new();
-        for pair in timed.windows(2) {
-            *counts.entry(pair[1].0.saturating_since(pair[0].0)).or_default() += 1;
+        for (earlier, later) in times.clone().zip(times.skip(1)) {
+            *counts.entry(between(later, earlier)).or_default() += 1;
         }
         counts.remove(&Duration::ZERO);
         Self(counts)
+    }
+
+    fn shortest(&self) -> Option<Duration> {
+        self.0.keys().next().copied()
+    }
+
+    fn are_multiples_of(&self, step: Duration) -> bool {
+        self.0.keys().all(|distance| distance.as_nanos().is_multiple_of(step.as_nanos()))
     }
 
     /// Ties go to the shorter distance, which loses no sample.
@@ -216,6 +275,10 @@ impl Distances {
 mod tests {
     use super::*;
 
+    fn place(timed: &[(Timestamp, f64)]) -> Result<Series, GridError> {
+        super::place(timed, &TimeZone::UTC)
+    }
+
     fn at(seconds: i64) -> Timestamp {
         Timestamp::from_nanos(seconds * 1_000_000_000)
     }
@@ -224,15 +287,15 @@ mod tests {
     fn a_hole_becomes_gaps() {
         let series = place(&[(at(0), 1.0), (at(5), 2.0), (at(10), 3.0), (at(25), 4.0)]).unwrap();
         assert_eq!(series.samples().len(), 6);
-        assert_eq!((series.n_gaps(), series.n_merged()), (2, 0));
-        assert_eq!(series.grid().map(|grid| grid.time_of(5)), Some(at(25)));
+        assert_eq!((series.n_gaps(), series.merged()), (2, None));
+        assert_eq!(series.grid().and_then(|grid| grid.time_of(5)), Some(at(25)));
     }
 
     #[test]
     fn samples_of_one_moment_are_averaged_and_counted() {
         let series = place(&[(at(0), 1.0), (at(5), 2.0), (at(5), 4.0), (at(10), 6.0)]).unwrap();
         assert_eq!(series.samples(), [1.0, 3.0, 6.0]);
-        assert_eq!(series.n_merged(), 1);
+        assert_eq!(series.merged(), Some(&Merged { n: 1, first: at(5).to_string() }));
     }
 
     #[test]
@@ -269,10 +332,19 @@ mod tests {
     }
 
     #[test]
-    fn samples_nearly_in_time_and_months_are_even_enough() {
+    fn samples_nearly_in_time_are_even_enough() {
         assert_eq!(place_times(&[0, 100, 203, 298, 505, 600]).unwrap().samples().len(), 7);
-        let days = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-        let months: Vec<i64> = (0..=12).map(|month| days[..month].iter().sum::<i64>() * 86_400).collect();
-        assert_eq!(place_times(&months).unwrap().samples().len(), 13);
+    }
+
+    #[test]
+    fn beyond_the_last_timestamp_there_is_no_moment() {
+        let last = Timestamp::from_nanos(i64::MAX);
+        for step in [Step::Span(Duration::from_secs(3600)), Step::Months { n: 1, day: 11 }, Step::BusinessDay] {
+            let grid = Grid { start: last - Duration::from_secs(86_400), step, zone: TimeZone::UTC };
+            assert!(grid.time_of(1).is_some() || step != Step::Span(Duration::from_secs(3600)), "{step}");
+            for idx in [100, usize::MAX] {
+                assert_eq!(grid.time_of(idx), None, "{step}, {idx}");
+            }
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! Evenly spaced samples, and how to obtain them.
 //!
 //! A [`Series`] is a row of samples one step apart, with or without the moments they belong to. A missing
-//! sample takes its place as NaN, and nothing else in a series is ever non-finite.
+//! sample takes its place as NaN, and nothing else in a series is ever non-finite. The step between samples is a length of time or
+//! a unit of the calendar ([`Step`]).
 //!
 //! Floor 1: reads from readers it is given, opens no file, reads no clock.
 #![forbid(unsafe_code)]
@@ -9,12 +10,16 @@
 pub mod csv;
 mod grid;
 mod resample;
+mod step;
 
 pub use grid::{Grid, GridError};
 pub use resample::Resampling;
+pub use step::Step;
 
+use std::fmt;
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
 use units::Timestamp;
 
 /// Samples one step apart, oldest first; NaN where one is missing.
@@ -22,26 +27,57 @@ use units::Timestamp;
 pub struct Series {
     samples: Vec<f64>,
     grid: Option<Grid>,
-    n_merged: usize,
+    merged: Option<Merged>,
+}
+
+/// Samples that fell into a slot that another one had, and were averaged with it. Its text is for a warning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Merged {
+    /// Their number; never zero.
+    pub n: usize,
+    /// The time of the first one, as text.
+    pub first: String,
+}
+
+impl fmt::Display for Merged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.n {
+            1 => write!(f, "1 sample is averaged with another one of the same step: that of {}", self.first),
+            n => write!(
+                f,
+                "{n} samples are averaged with others of the same step, the first of them that of {}",
+                self.first
+            ),
+        }
+    }
 }
 
 impl Series {
     /// Samples of which only the order is known.
     #[must_use]
     pub fn untimed(samples: Vec<f64>) -> Self {
-        Self { samples, grid: None, n_merged: 0 }
+        Self { samples, ..Self::default() }
     }
 
-    /// Places timed samples on the grid that their times suggest.
+    /// Places timed samples on the grid that their times suggest, in UTC.
     ///
-    /// The step is the commonest distance between neighbours. Each sample goes to the nearest slot; slots
-    /// without one are gaps; samples that share a slot are averaged, and counted in [`Series::n_merged`].
+    /// The step is one of the calendar if all times are on it: months at one day of the month or at its end, or business days.
+    /// Otherwise it is the commonest distance between neighbours, and each sample goes to the nearest slot. Slots
+    /// without a sample are gaps; samples that share a slot are averaged, and counted in [`Series::merged`].
     ///
     /// # Errors
     /// [`GridError`] when there are no two different times, when time runs backwards, or when the times are so
     /// uneven that most slots would be empty.
     pub fn from_timed(timed: &[(Timestamp, f64)]) -> Result<Self, GridError> {
-        grid::place(timed)
+        Self::from_timed_in(timed, &TimeZone::UTC)
+    }
+
+    /// As [`Series::from_timed`], with the calendar of a time zone, in which a day may have 23 to 25 hours.
+    ///
+    /// # Errors
+    /// As [`Series::from_timed`].
+    pub fn from_timed_in(timed: &[(Timestamp, f64)], zone: &TimeZone) -> Result<Self, GridError> {
+        grid::place(timed, zone)
     }
 
     /// The samples, NaN where one is missing.
@@ -52,14 +88,14 @@ impl Series {
 
     /// When the samples belong, if that is known.
     #[must_use]
-    pub fn grid(&self) -> Option<Grid> {
-        self.grid
+    pub fn grid(&self) -> Option<&Grid> {
+        self.grid.as_ref()
     }
 
-    /// How many samples fell into a slot that another one had, and were averaged with it.
+    /// The samples that share a slot, if there are any. Who shows a series to people warns of them.
     #[must_use]
-    pub fn n_merged(&self) -> usize {
-        self.n_merged
+    pub fn merged(&self) -> Option<&Merged> {
+        self.merged.as_ref()
     }
 
     /// How many slots have no sample.

@@ -6,12 +6,15 @@
 
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
 use units::Timestamp;
 
-use crate::{Grid, GridError, Series};
+use crate::{Grid, GridError, Series, Step};
 
 /// No series is resampled to more slots than this: 800 MB of them.
 pub(crate) const N_SLOTS_MAX: usize = 100_000_000;
+
+const DAY: Duration = Duration::from_secs(86_400);
 
 /// How the value of a moment follows from the samples near it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,11 +41,17 @@ impl Series {
     ///
     /// Samples that are not finite are passed over. Of several at one moment the last one counts, except for
     /// [`Resampling::Mean`], which takes all. The last moment is the last one that is not after the last sample.
+    /// A step of whole days is one of days in `zone`, which may have 23 to 25 hours.
     ///
     /// # Errors
     /// [`GridError`] when there is no finite sample, when time runs backwards, when `step` is zero, or when there would be
     /// more than 100,000,000 moments.
-    pub fn resampled(timed: &[(Timestamp, f64)], step: Duration, how: Resampling) -> Result<Self, GridError> {
+    pub fn resampled(
+        timed: &[(Timestamp, f64)],
+        step: Duration,
+        how: Resampling,
+        zone: &TimeZone,
+    ) -> Result<Self, GridError> {
         if let Some(idx) = timed.windows(2).position(|pair| pair[1].0 < pair[0].0) {
             return Err(GridError::Backwards { idx: idx + 1, time: timed[idx + 1].0 });
         }
@@ -58,8 +67,14 @@ impl Series {
             .ok()
             .filter(|n_slots| *n_slots <= N_SLOTS_MAX)
             .ok_or(GridError::TooManySlots { n_slots, step })?;
-        let grid = Grid { start, step };
-        Ok(Self { samples: Walk::over(&known).take(grid, n_slots, how), grid: Some(grid), n_merged: 0 })
+        let is_in_days = step.as_nanos().is_multiple_of(DAY.as_nanos()) && zone.to_fixed_offset().is_err();
+        let step = if is_in_days { Step::Clock(step) } else { Step::Span(step) };
+        let grid = Grid { start, step, zone: zone.clone() };
+        // A day of 25 hours may have put one moment too many before the end.
+        let is_after = |idx| grid.time_of(idx).is_none_or(|time| time > end);
+        let n_slots = if is_after(n_slots - 1) { n_slots - 1 } else { n_slots };
+        let samples = Walk::over(&known).take(&grid, n_slots, how);
+        Ok(Self { samples, grid: Some(grid), ..Self::default() })
     }
 }
 
@@ -75,9 +90,9 @@ impl<'a> Walk<'a> {
         Self { known, n_past: 0 }
     }
 
-    fn take(mut self, grid: Grid, n_slots: usize, how: Resampling) -> Vec<f64> {
+    fn take(mut self, grid: &Grid, n_slots: usize, how: Resampling) -> Vec<f64> {
         let value = |idx: usize| {
-            let moment = grid.time_of(idx);
+            let moment = grid.time_of(idx).expect("no moment is after the last sample");
             let n_before = self.n_past;
             self.n_past += self.known[n_before..].partition_point(|(time, _)| *time <= moment);
             match how {

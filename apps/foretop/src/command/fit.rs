@@ -12,6 +12,7 @@ use ranking::{Criterion, Ranking};
 use report::Report;
 use serde::Serialize;
 
+use crate::speakers::step_in_time;
 use command_line::argument::{SampleFile, TextOrJson};
 use command_line::failure::OrUsage;
 use text::help::examples;
@@ -79,7 +80,7 @@ impl Fit {
                 if let Some(ranking) = &ranking {
                     ranking.write(out)?;
                 }
-                fitted.write(series.grid().map(|grid| grid.step), out)
+                fitted.write(series.grid().and_then(step_in_time), out)
             }
             TextOrJson::Json => Ok(command_line::terminal::write_json(out, &Output { ranking, fitted })?),
         }

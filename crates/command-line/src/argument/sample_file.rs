@@ -7,8 +7,12 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
+use jiff::tz::TimeZone;
 use series::csv::{Column, CsvError, DecimalMark, Options};
 use series::{Resampling, Series};
+
+use super::time_zone;
+use crate::terminal::say;
 
 /// The file of samples, and the part of it to read.
 #[derive(Args, Clone, Debug)]
@@ -21,9 +25,13 @@ pub struct SampleFile {
     #[arg(long, value_name = "NAME|N", value_parser = column)]
     column: Option<Column>,
 
-    /// The column of times [default: the first, if it holds dates]
+    /// The column of times [default: the first if it holds dates, else one called time, ts, timestamp, date, datetime or year]
     #[arg(long, value_name = "NAME|N", value_parser = column)]
     time_column: Option<Column>,
+
+    /// The time zone of times without an offset, and of days and months, such as Europe/Berlin [default: UTC]
+    #[arg(long, value_name = "ZONE", value_parser = time_zone)]
+    pub zone: Option<TimeZone>,
 
     /// The character between cells [default: the tab or semicolon of the first lines, else the comma]
     #[arg(long, value_name = "CHARACTER|tab", value_parser = separator)]
@@ -50,7 +58,7 @@ enum Mark {
 }
 
 impl SampleFile {
-    /// Reads the series, on the step that its times suggest.
+    /// Reads the series, on the step that its times suggest, and warns of samples that share a step.
     ///
     /// # Errors
     /// When the file cannot be opened, or does not hold a series.
@@ -66,6 +74,7 @@ impl SampleFile {
         let options = Options {
             column: self.column.clone(),
             time_column: self.time_column.clone(),
+            zone: self.zone.clone(),
             separator: self.separator,
             decimal_mark: self.decimal.map(|mark| match mark {
                 Mark::Point => DecimalMark::Point,
@@ -78,9 +87,13 @@ impl SampleFile {
             "-" => (Box::new(io::stdin().lock()), "standard input"),
             path => (Box::new(File::open(path).with_context(|| format!("cannot open `{path}`"))?), path),
         };
-        series::csv::read(reader, &options)
+        let series = series::csv::read(reader, &options)
             .map_err(with_option)
-            .with_context(|| format!("cannot take a series from `{name}`"))
+            .with_context(|| format!("cannot take a series from `{name}`"))?;
+        if let Some(merged) = series.merged() {
+            say(&format!("foretop: warning: in `{name}`, {merged}"));
+        }
+        Ok(series)
     }
 
     /// The file's name without folder and extension; `stdin` for standard input.
@@ -114,6 +127,8 @@ fn with_option(error: CsvError) -> anyhow::Error {
         CsvError::Ragged { .. } => {
             "cells are separated by tabs or semicolons if the first two lines have equally many, else by commas; if this file has others, state them with --separator, and if commas are its decimal marks, add --decimal comma"
         }
+        CsvError::RepeatedTime { .. } => "state the time zone of these times with --zone, such as --zone Europe/Berlin",
+        CsvError::SkippedTime { .. } => "state another --zone, or none if these times are in UTC",
         _ => return error.into(),
     };
     anyhow::Error::new(error).context(option)

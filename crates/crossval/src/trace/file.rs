@@ -4,6 +4,7 @@ use std::fs::{File, read_dir};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use jiff::tz::TimeZone;
 use parquet::errors::ParquetError;
 use series::csv::{Column, CsvError, Options};
 
@@ -89,9 +90,17 @@ impl Trace {
     /// # Errors
     /// See [`TraceFileError`]: one file that cannot be read is named, and nothing is read around it.
     pub fn read(path: &Path, column: Option<&str>) -> Result<Vec<Self>, TraceFileError> {
+        Self::read_in(path, column, None)
+    }
+
+    /// As [`Trace::read`], with the time zone of times without an offset in CSV.
+    ///
+    /// # Errors
+    /// As [`Trace::read`].
+    pub fn read_in(path: &Path, column: Option<&str>, zone: Option<&TimeZone>) -> Result<Vec<Self>, TraceFileError> {
         let failed = |source| TraceFileError::Io { path: path.to_owned(), source };
         if !path.metadata().map_err(failed)?.is_dir() {
-            return Ok(vec![read_file(path, column)?]);
+            return Ok(vec![read_file(path, column, zone)?]);
         }
         let entries = read_dir(path).map_err(failed)?;
         let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>().map_err(failed)?;
@@ -100,7 +109,7 @@ impl Trace {
             return Err(TraceFileError::EmptyFolder { path: path.to_owned() });
         }
         paths.sort();
-        paths.iter().map(|path| read_file(path, column)).collect()
+        paths.iter().map(|path| read_file(path, column, zone)).collect()
     }
 }
 
@@ -120,23 +129,25 @@ impl Format {
     }
 }
 
-fn read_file(path: &Path, column: Option<&str>) -> Result<Trace, TraceFileError> {
+fn read_file(path: &Path, column: Option<&str>, zone: Option<&TimeZone>) -> Result<Trace, TraceFileError> {
     let format = Format::of(path).ok_or_else(|| TraceFileError::UnknownFormat { path: path.to_owned() })?;
     let file = File::open(path).map_err(|source| TraceFileError::Io { path: path.to_owned(), source })?;
-    let samples = match format {
+    let (samples, merged) = match format {
         Format::Csv => {
             let column = column.map(|name| Column::Name(name.to_owned()));
-            let series = series::csv::read(file, &Options { column, ..Options::default() });
-            series.map_err(|source| TraceFileError::Csv { path: path.to_owned(), source })?.samples().to_vec()
+            let series = series::csv::read(file, &Options { column, zone: zone.cloned(), ..Options::default() })
+                .map_err(|source| TraceFileError::Csv { path: path.to_owned(), source })?;
+            (series.samples().to_vec(), series.merged().cloned())
         }
         Format::Parquet => {
             let table =
                 TableFile::open(file).map_err(|source| TraceFileError::Parquet { path: path.to_owned(), source })?;
-            read_table(&table, path, column)?
+            (read_table(&table, path, column)?, None)
         }
     };
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    Trace::new(name, samples).map_err(|source| TraceFileError::Trace { path: path.to_owned(), source })
+    let trace = Trace::new(name, samples).map_err(|source| TraceFileError::Trace { path: path.to_owned(), source })?;
+    Ok(Trace { merged, ..trace })
 }
 
 fn read_table(table: &TableFile<File>, path: &Path, column: Option<&str>) -> Result<Vec<f64>, TraceFileError> {

@@ -106,4 +106,16 @@ impl Periods {
         let steps: Vec<f64> = lengths.into_iter().filter(|steps| Self::RANGE.contains(steps)).collect();
         Self::new(&steps).unwrap_or(Self::NONE)
     }
+
+    /// The seasons that a step of this mean length suggests: a day and a week, or a year of 365.25 days if the step is a week or longer. 12 months,
+    /// 4 quarters or 52.18 weeks are a year.
+    #[must_use]
+    pub fn of_calendar(step: Duration) -> Self {
+        const WEEK: Duration = Duration::from_secs(7 * 86_400);
+        const YEAR: f64 = 365.25 * 86_400.0;
+        if step < WEEK {
+            return Self::day_and_week(step);
+        }
+        Self::new(&[YEAR / step.as_secs_f64()]).unwrap_or(Self::NONE)
+    }
 }

@@ -84,7 +84,7 @@ fn dates_in_the_first_column_are_the_times() {
     let text = "timestamp,value\n2014-02-14 14:30:00,0.1\n2014-02-14 14:35:00,0.2\n2014-02-14 14:45:00,0.4\n";
     let series = read_text(text, &Options::default()).unwrap();
     assert_eq!(series.samples().len(), 4);
-    assert_eq!(series.grid().map(|grid| grid.step.as_secs()), Some(300));
+    assert_eq!(series.grid().map(|grid| grid.step.length().as_secs()), Some(300));
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn semicolons_with_decimal_commas_and_days_first_are_read() {
     let series = series.unwrap();
     assert_eq!(series.samples(), [1.5, 1234.5, -0.25]);
     let grid = series.grid().unwrap();
-    assert_eq!((grid.start.to_string(), grid.step.as_secs()), ("2026-02-01T00:00:00Z".to_owned(), 86_400));
+    assert_eq!((grid.start.to_string(), grid.step.length().as_secs()), ("2026-02-01T00:00:00Z".to_owned(), 86_400));
     check_samples("01.02.2026 09:00;1,5\n01.02.2026 09:05;2\n", &[1.5, 2.0]);
     check_samples("sep=;\n2026-01-01;1,5\n2026-01-02;2,5\n", &[1.5, 2.5]);
     check_samples("# made by hand\nsep=;\nt;x\n2026-01-01;1\n2026-01-02;2\n", &[1.0, 2.0]);

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
 use proptest::prelude::*;
 use series::{GridError, Resampling, Series};
 use units::Timestamp;
@@ -14,7 +15,7 @@ fn timed(samples: &[(i64, f64)]) -> Vec<(Timestamp, f64)> {
 
 /// Gaps as `None`, which equals itself.
 fn resampled(samples: &[(i64, f64)], how: Resampling) -> Vec<Option<f64>> {
-    let series = Series::resampled(&timed(samples), SECOND, how).unwrap();
+    let series = Series::resampled(&timed(samples), SECOND, how, &TimeZone::UTC).unwrap();
     series.samples().iter().map(|sample| (!sample.is_nan()).then_some(*sample)).collect()
 }
 
@@ -43,7 +44,9 @@ fn a_straight_line_joins_neighbours_that_are_not_too_far_apart() {
 #[test]
 fn what_is_not_finite_is_passed_over() {
     let samples = [(0, f64::NAN), (1000, 1.0), (2000, f64::INFINITY), (3000, 3.0), (4000, f64::NAN)];
-    let series = Series::resampled(&timed(&samples), SECOND, Resampling::Linear { apart_max: 2 * SECOND }).unwrap();
+    let series =
+        Series::resampled(&timed(&samples), SECOND, Resampling::Linear { apart_max: 2 * SECOND }, &TimeZone::UTC)
+            .unwrap();
     assert_eq!(series.samples(), [1.0, 2.0, 3.0]);
     assert_eq!(series.grid().unwrap().start, Timestamp::from_nanos(1_000_000_000));
 }
@@ -59,7 +62,7 @@ fn huge_samples_do_not_overflow() {
 #[test]
 fn what_makes_no_series_is_refused() {
     let refused = |samples: &[(i64, f64)], step| {
-        Series::resampled(&timed(samples), step, Resampling::Mean).unwrap_err().to_string()
+        Series::resampled(&timed(samples), step, Resampling::Mean, &TimeZone::UTC).unwrap_err().to_string()
     };
     assert_eq!(refused(&[], SECOND), "none of 0 samples is a finite number, so there is nothing to resample");
     assert_eq!(
@@ -71,7 +74,7 @@ fn what_makes_no_series_is_refused() {
         refused(&[(0, 1.0), (86_400_000, 2.0)], Duration::from_nanos(1)),
         "a step of 1ns would make 86400000000001 samples, but the limit is 100000000; use a longer step"
     );
-    let backwards = Series::resampled(&timed(&[(1000, 1.0), (0, 2.0)]), SECOND, Resampling::Mean);
+    let backwards = Series::resampled(&timed(&[(1000, 1.0), (0, 2.0)]), SECOND, Resampling::Mean, &TimeZone::UTC);
     assert!(matches!(backwards, Err(GridError::Backwards { idx: 1, .. })));
 }
 
@@ -82,7 +85,7 @@ proptest! {
         let even: Vec<(i64, f64)> = (0..).zip(&samples).map(|(idx, sample)| (idx * every_ms, *sample)).collect();
         let step = Duration::from_millis(every_ms as u64);
         for how in [Resampling::Last { age_max: Duration::ZERO }, Resampling::Mean, Resampling::Linear { apart_max: step }] {
-            let series = Series::resampled(&timed(&even), step, how).unwrap();
+            let series = Series::resampled(&timed(&even), step, how, &TimeZone::UTC).unwrap();
             prop_assert_eq!(series.samples(), &samples[..]);
         }
     }

@@ -6,11 +6,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use crossval::Trace;
+use crossval::{Trace, TraceFileError};
+use jiff::tz::TimeZone;
+use series::csv::CsvError;
 use units::Moment;
 
-use command_line::argument::{NodeArgs, positive_span};
+use command_line::argument::{NodeArgs, positive_span, time_zone};
 use command_line::history::Query;
+use command_line::terminal::say;
 
 /// Unless a command says otherwise, what a server is asked for is as far apart as this.
 const STEP: Duration = Duration::from_secs(15);
@@ -25,6 +28,10 @@ pub struct Source {
     /// The column of samples, if a file has several
     #[arg(long, value_name = "NAME")]
     column: Option<String>,
+
+    /// The time zone of times without an offset in CSV files, such as Europe/Berlin [default: UTC]
+    #[arg(long, value_name = "ZONE", value_parser = time_zone)]
+    zone: Option<TimeZone>,
 
     /// A signal of a node; may be repeated
     #[arg(long = "signal", value_name = "ID")]
@@ -58,7 +65,13 @@ impl Source {
     pub fn traces(&self) -> anyhow::Result<Vec<Trace>> {
         let mut traces = Vec::new();
         for path in &self.files {
-            traces.extend(Trace::read(path, self.column.as_deref())?);
+            let read = Trace::read_in(path, self.column.as_deref(), self.zone.as_ref());
+            for trace in read.map_err(with_option)? {
+                if let Some(merged) = trace.merged() {
+                    say(&format!("foretop: warning: in trace `{}`, {merged}", trace.name()));
+                }
+                traces.push(trace);
+            }
         }
         for signal in &self.signals {
             traces.push(self.of_node(signal)?);
@@ -86,5 +99,16 @@ impl Source {
             samples.extend(page?.into_iter().map(|sample| sample.value.unwrap_or(f64::NAN)));
         }
         Ok(Trace::new(series.id, samples)?)
+    }
+}
+
+/// Adds the option that helps, where there is one.
+fn with_option(error: TraceFileError) -> anyhow::Error {
+    let needs_zone = matches!(&error, TraceFileError::Csv { source: CsvError::RepeatedTime { .. }, .. });
+    let error = anyhow::Error::new(error);
+    if needs_zone {
+        error.context("state the time zone of these times with --zone, such as --zone Europe/Berlin")
+    } else {
+        error
     }
 }

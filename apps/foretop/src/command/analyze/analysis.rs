@@ -7,7 +7,7 @@ use serde::Serialize;
 use series::Series;
 use statistics::{Decomposition, Kpss, PoxPoint, StatisticError, Verdict};
 use text::figure::six_digits;
-use units::{Timestamp, span};
+use units::span;
 
 use crate::whiteness::{Normality, Whiteness};
 
@@ -17,8 +17,9 @@ pub struct Analysis {
     pub n_samples: usize,
     pub n_gaps: usize,
     pub step_seconds: Option<f64>,
-    pub start: Option<Timestamp>,
-    pub end: Option<Timestamp>,
+    pub step: Option<String>,
+    pub start: Option<String>,
+    pub end: Option<String>,
     pub mean: f64,
     pub variance: f64,
     pub min: f64,
@@ -69,7 +70,7 @@ pub struct Parts {
     pub values: Decomposition,
 }
 
-/// Days, weeks, and what was found.
+/// Days, weeks, years, and what was found.
 #[derive(Debug, Serialize)]
 pub struct Season {
     pub name: String,
@@ -114,11 +115,12 @@ impl Analysis {
         let mut available = Available { reasons: &mut unavailable };
         let summary = statistics::summary(samples).expect("two samples are known");
         let (first_idx, stretch) = statistics::longest_stretch(samples);
-        let time_of = |idx| series.grid().map(|grid| grid.time_of(idx));
+        let time_of = |idx| series.grid().and_then(|grid| Some(grid.text_of(grid.time_of(idx)?)));
         Self {
             n_samples: summary.n,
             n_gaps: summary.n_gaps,
-            step_seconds: series.grid().map(|grid| grid.step.as_secs_f64()),
+            step_seconds: series.grid().map(|grid| grid.step.length().as_secs_f64()),
+            step: series.grid().map(|grid| grid.step.to_string()),
             start: time_of(0),
             end: time_of(samples.len() - 1),
             mean: summary.mean,
@@ -131,7 +133,7 @@ impl Analysis {
             whiteness: available.of(statistics::Whiteness::test(samples, n_lags, 0).map(Whiteness::from)),
             normality: available.of(statistics::normality(samples).map(Normality::from)),
             aggregated: aggregated(samples),
-            decomposition: parts(samples, series.grid().map(|grid| grid.step)),
+            decomposition: parts(samples, series.grid().map(|grid| grid.step.length())),
             stretch: Stretch { first_idx, n: stretch.len() },
             stationarity: available.of(statistics::stationarity(stretch).map(Stationarity::from)),
             hurst: hurst(stretch, &mut available),
@@ -139,11 +141,6 @@ impl Analysis {
             periodogram: available.of(statistics::periodogram(stretch)),
             unavailable,
         }
-    }
-
-    /// How far apart the samples are, in words.
-    pub fn step(&self) -> Option<String> {
-        self.step_seconds.map(|seconds| span::format(Duration::from_secs_f64(seconds)))
     }
 
     /// How many gaps there are, in words.
@@ -174,9 +171,9 @@ impl Available<'_> {
     }
 }
 
-/// By days and weeks, where the step tells how long they are, and by the seasons that an outlook finds.
+/// By days and weeks or by years, where the step tells how long they are, and by the seasons that an outlook finds.
 fn parts(samples: &[f64], step: Option<Duration>) -> Option<Parts> {
-    let given = step.map_or(Periods::NONE, Periods::day_and_week);
+    let given = step.map_or(Periods::NONE, Periods::of_calendar);
     let mut outlook = Outlook::new(given, 1);
     samples.iter().for_each(|sample| outlook.step(*sample));
     let periods: Vec<f64> = given.steps().chain(outlook.found().iter().map(|season| season.period)).collect();
@@ -199,6 +196,7 @@ fn name(period: f64, step: Option<Duration>) -> String {
     match (period * step.as_secs_f64()).round() {
         86_400.0 => "day".to_owned(),
         604_800.0 => "week".to_owned(),
+        31_557_600.0 => "year".to_owned(),
         seconds => format!("period of {}", span::format(Duration::from_secs_f64(seconds))),
     }
 }

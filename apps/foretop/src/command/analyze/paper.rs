@@ -54,7 +54,7 @@ fn sentences(analysis: &Analysis) -> Vec<(&'static str, String)> {
 }
 
 fn samples(analysis: &Analysis) -> String {
-    let times = match (analysis.step(), analysis.start, analysis.end) {
+    let times = match (&analysis.step, &analysis.start, &analysis.end) {
         (Some(step), Some(start), Some(end)) => format!(", {step} apart, from {start} to {end}"),
         _ => String::new(),
     };

@@ -71,7 +71,7 @@ fn thinned_means(values: &[f64]) -> Vec<(f64, f64)> {
 }
 
 fn title(analysis: &Analysis, name: &str) -> String {
-    let step = analysis.step().map_or_else(String::new, |step| format!(", {step} apart"));
+    let step = analysis.step.as_ref().map_or_else(String::new, |step| format!(", {step} apart"));
     format!("{name}: {} samples, {}{step}", analysis.n_samples, analysis.gaps())
 }
 

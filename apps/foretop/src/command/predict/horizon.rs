@@ -3,7 +3,7 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use series::Grid;
+use series::Series;
 use units::span;
 
 /// As far ahead as the HTTP interface goes, too.
@@ -27,6 +27,10 @@ pub enum HorizonError {
     Malformed { given: String },
     #[error("a horizon of {given} needs samples with times, and these have none; give a number of steps")]
     NoTimes { given: String },
+    #[error(
+        "a horizon of {n_steps} steps is too far; it ends after 2262-04-11, the last day of times that are known here"
+    )]
+    BeyondTimes { n_steps: usize },
 }
 
 impl FromStr for Horizon {
@@ -53,17 +57,21 @@ impl Horizon {
     /// In steps of the series; a started step counts.
     ///
     /// # Errors
-    /// When a length of time meets samples without times, or takes too many steps.
-    pub fn steps(self, grid: Option<Grid>) -> Result<usize, HorizonError> {
-        let span = match self {
-            Self::Steps(n_steps) => return Ok(n_steps),
-            Self::Span(span) => span,
+    /// When a length of time meets samples without times, takes too many steps, or ends after the last moment that there is.
+    pub fn steps(self, series: &Series) -> Result<usize, HorizonError> {
+        let n_steps = match (self, series.grid()) {
+            (Self::Steps(n_steps), _) => n_steps,
+            (Self::Span(span), None) => return Err(HorizonError::NoTimes { given: span::format(span) }),
+            (Self::Span(span), Some(grid)) => usize::try_from(grid.step.steps_within(span))
+                .ok()
+                .filter(|n_steps| *n_steps <= N_STEPS_MAX)
+                .ok_or_else(|| HorizonError::TooFar { given: span::format(span) })?,
         };
-        let given = span::format(span);
-        let Some(grid) = grid else { return Err(HorizonError::NoTimes { given }) };
-        match usize::try_from(series::steps_within(span, grid.step)) {
-            Ok(n_steps) if n_steps <= N_STEPS_MAX => Ok(n_steps),
-            _ => Err(HorizonError::TooFar { given }),
+        match series.grid() {
+            Some(grid) if grid.time_of(series.samples().len() - 1 + n_steps).is_none() => {
+                Err(HorizonError::BeyondTimes { n_steps })
+            }
+            _ => Ok(n_steps),
         }
     }
 }
@@ -86,9 +94,18 @@ mod tests {
     #[test]
     fn a_length_of_time_needs_a_step() {
         let horizon: Horizon = "16min".parse().unwrap();
-        let grid = Grid { start: Timestamp::from_nanos(0), step: Duration::from_secs(300) };
-        assert_eq!(horizon.steps(Some(grid)), Ok(4));
-        assert!(matches!(horizon.steps(None), Err(HorizonError::NoTimes { .. })));
-        assert!(matches!(Horizon::Span(Duration::MAX).steps(Some(grid)), Err(HorizonError::TooFar { .. })));
+        let timed = [0, 300].map(|second| (Timestamp::from_nanos(second * 1_000_000_000), 1.0));
+        let series = Series::from_timed(&timed).unwrap();
+        assert_eq!(horizon.steps(&series), Ok(4));
+        assert!(matches!(horizon.steps(&Series::untimed(vec![1.0])), Err(HorizonError::NoTimes { .. })));
+        assert!(matches!(Horizon::Span(Duration::MAX).steps(&series), Err(HorizonError::TooFar { .. })));
+    }
+
+    #[test]
+    fn forecasts_end_where_times_end() {
+        let timed = ["2260-01-01", "2261-01-01"].map(|time| (time.parse().unwrap(), 1.0));
+        let series = Series::from_timed(&timed).unwrap();
+        assert_eq!(Horizon::Steps(1).steps(&series), Ok(1));
+        assert_eq!(Horizon::Steps(2).steps(&series), Err(HorizonError::BeyondTimes { n_steps: 2 }));
     }
 }

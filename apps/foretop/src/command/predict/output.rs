@@ -8,10 +8,10 @@ use serde::Serialize;
 use series::Series;
 use text::figure::six_digits;
 use text::{Align, Table};
-use units::{Confidence, Timestamp};
+use units::Confidence;
 
 use super::fitted;
-use crate::speakers::{Detail, Speaker, season_line};
+use crate::speakers::{Detail, Speaker, season_line, step_in_time};
 
 /// What was fitted to what, and what it says.
 #[derive(Debug, Serialize)]
@@ -22,7 +22,10 @@ pub struct Prediction {
     n_samples: usize,
     n_gaps: usize,
     step_seconds: Option<f64>,
-    origin: Option<Timestamp>,
+    step: Option<String>,
+    origin: Option<String>,
+    #[serde(skip)]
+    step_in_time: Option<Duration>,
     fitted: Fitted,
     forecast: Vec<Lead>,
 }
@@ -48,7 +51,7 @@ struct Fitted {
 struct Lead {
     lead: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
-    time: Option<Timestamp>,
+    time: Option<String>,
     mean: f64,
     standard_error: f64,
     lower: f64,
@@ -59,7 +62,7 @@ impl Prediction {
     pub fn new(series: &Series, fitted: &fitted::Fitted, forecast: &Forecast, confidence: Confidence) -> Self {
         let model = fitted.model();
         let n_slots = series.samples().len();
-        let time_of = |idx| series.grid().map(|grid| grid.time_of(idx));
+        let time_of = |idx| series.grid().and_then(|grid| Some(grid.text_of(grid.time_of(idx)?)));
         let lead = |lead: usize| {
             let interval = forecast.interval(lead, confidence);
             Lead {
@@ -77,8 +80,10 @@ impl Prediction {
             intervals: name(fitted.predictor.intervals()),
             n_samples: n_slots - series.n_gaps(),
             n_gaps: series.n_gaps(),
-            step_seconds: series.grid().map(|grid| grid.step.as_secs_f64()),
+            step_seconds: series.grid().map(|grid| grid.step.length().as_secs_f64()),
+            step: series.grid().map(|grid| grid.step.to_string()),
             origin: time_of(n_slots - 1),
+            step_in_time: series.grid().and_then(step_in_time),
             fitted: Fitted {
                 coefficients: model.coefficients(),
                 moving_average: model.moving_average().to_vec(),
@@ -107,7 +112,7 @@ impl Prediction {
             write!(out, "{}", Speaker::table(&self.fitted.speakers, Detail::Short))?;
         }
         if let Some(season) = &self.fitted.season {
-            writeln!(out, "\n{}", season_line(season, self.step_seconds.map(Duration::from_secs_f64)))?;
+            writeln!(out, "\n{}", season_line(season, self.step_in_time))?;
         }
         for period in &self.fitted.unseen_seasons {
             let n = self.n_samples + self.n_gaps;
@@ -129,7 +134,7 @@ impl Prediction {
     }
 
     fn columns(&self) -> Vec<(&'static str, Align)> {
-        let time = self.origin.map(|_| ("time", Align::Left));
+        let time = self.origin.as_ref().map(|_| ("time", Align::Left));
         let figures = ["mean", "standard_error", "lower", "upper"].map(|name| (name, Align::Right));
         [("lead", Align::Right)].into_iter().chain(time).chain(figures).collect()
     }
@@ -147,7 +152,7 @@ fn name(intervals: Intervals) -> &'static str {
 impl Lead {
     fn cells(&self, show: impl Fn(f64) -> String) -> Vec<String> {
         let figures = [self.mean, self.standard_error, self.lower, self.upper].map(show);
-        let time = self.time.map(|time| time.to_string());
+        let time = self.time.clone();
         [self.lead.to_string()].into_iter().chain(time).chain(figures).collect()
     }
 }
