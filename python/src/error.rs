@@ -174,6 +174,9 @@ pub(crate) enum InputError {
     /// A step of another length than the fleet.
     #[error("{have} samples do not make a step of {need} series; give one for each")]
     Length { have: usize, need: usize },
+    /// A sample of a step that no gap stands for.
+    #[error("sample {idx} of the step is {value}; samples must be finite, with NaN or None for a gap")]
+    Infinite { idx: usize, value: f64 },
     /// A word where one of two was expected.
     #[error("the loss is `{given}`; it must be squared or absolute")]
     Loss { given: String },
@@ -222,6 +225,7 @@ impl Refusal for InputError {
             Self::StepLength { given } => fields!(py, given = *given),
             Self::Paths { n_paths, horizon, max } => fields!(py, have = *n_paths * *horizon, max = *max),
             Self::Length { have, need } => fields!(py, have = *have, need = *need),
+            Self::Infinite { idx, value } => fields!(py, idx = *idx, value = *value, given = *value),
             Self::Loss { given }
             | Self::Criterion { given }
             | Self::Metric { given }

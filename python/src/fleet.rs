@@ -17,7 +17,7 @@ use crate::motion::{Motion, State, UNBROKEN};
 use crate::names::Names;
 use crate::predictor::Predictor;
 use crate::said::{Said, damaged};
-use crate::samples::{n_leads, read_row};
+use crate::samples::{check_finite, n_leads, read_row};
 
 /// Many series under one specification, fitted, stepped and forecast at once, on all cores.
 ///
@@ -159,33 +159,44 @@ impl Fleet {
         self.failures.bind(py).copy()
     }
 
-    /// Take the next sample of each series.
+    /// Take the next sample of each series, or several.
     ///
     /// Parameters
     /// ----------
-    /// samples : array_like, dict or pandas.Series
-    ///     One for each series, in their order. What is not finite is a gap. A dictionary, or of series with names a Series, has samples by name; series
-    ///     that it leaves out have a gap.
+    /// samples : array_like, dict, pandas.Series or DataFrame
+    ///     One for each series, in their order, with NaN or None for a gap. A dictionary, or of series with names a Series, has samples by name; series
+    ///     that it leaves out have a gap. A DataFrame, wide or long as for the fit, has any number of steps; they are placed by its index (see :meth:`Model.step`).
     ///
     /// Raises
     /// ------
     /// InputError
-    ///     If there are more or fewer samples than series, or one of a series that there is not.
+    ///     If there are more or fewer samples than series, one of a series that there is not, an infinite one, or an index that does not continue
+    ///     that of the series.
     #[pyo3(signature = (samples, /))]
     fn step(&self, samples: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = samples.py();
-        let row = self.names.read_row(samples, self.__len__(py))?;
-        let row = row.as_slice()?;
-        let stepped = self.with(py, |FleetState { fleet, n_past }| {
-            let (have, need) = (row.len(), fleet.len());
-            if have != need {
-                return Err(InputError::Length { have, need });
+        loop {
+            // Reading runs Python code, and with it perhaps other threads that step: the lock is not held meanwhile.
+            let at = self.with(py, |state| state.n_past);
+            let steps = self.names.read_steps(samples, self.__len__(py), self.axis.as_ref(), at)?;
+            let (n_steps, have, flat) = (steps.shape()[0], steps.shape()[1], steps.as_slice()?);
+            check_finite(py, flat)?;
+            let stepped = self.with(py, |FleetState { fleet, n_past }| {
+                let need = fleet.len();
+                if have != need {
+                    return Err(InputError::Length { have, need });
+                }
+                let is_next = *n_past == at;
+                if is_next {
+                    (0..n_steps).for_each(|idx| fleet.step(&flat[idx * have..][..have]));
+                    *n_past = at.saturating_add(n_steps);
+                }
+                Ok(is_next)
+            });
+            if stepped.map_err(|error| raise(py, &error))? {
+                return Ok(());
             }
-            fleet.step(row);
-            *n_past = n_past.saturating_add(1);
-            Ok(())
-        });
-        stepped.map_err(|error| raise(py, &error))
+        }
     }
 
     /// Say what is to come of each series, from where the steps have led.

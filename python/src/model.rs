@@ -309,7 +309,13 @@ impl Model {
     /// Parameters
     /// ----------
     /// samples : float or array_like
-    ///     A number, or a row of them, oldest first. What is not finite is a gap.
+    ///     A number, or a row of them, oldest first, with NaN or None for a gap. A Series is placed by its index if the series has one: labels that it
+    ///     leaves out are gaps. A Series that counts from 0 is a row like any other.
+    ///
+    /// Raises
+    /// ------
+    /// InputError
+    ///     If a sample is no finite number, or the index does not continue that of the series: labels already seen, of another step, or out of order.
     #[pyo3(signature = (samples, /))]
     fn step(&self, samples: &Bound<'_, PyAny>) -> PyResult<()> {
         self.motion.step(samples)

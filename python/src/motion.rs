@@ -39,9 +39,14 @@ impl State {
         Self { predictor, n_past, bounds }
     }
 
-    fn step(&mut self, row: &[f64]) {
-        row.iter().for_each(|sample| self.predictor.step(*sample));
-        self.n_past = self.n_past.saturating_add(row.len());
+    /// Takes samples that belong at position `n_past`. Returns false, and takes none, if the series has moved on since.
+    fn step(&mut self, row: &[f64], n_past: usize) -> bool {
+        let is_next = self.n_past == n_past;
+        if is_next {
+            row.iter().for_each(|sample| self.predictor.step(*sample));
+            self.n_past = n_past.saturating_add(row.len());
+        }
+        is_next
     }
 
     /// What it says, and the position of the first lead.
@@ -86,15 +91,21 @@ impl Motion {
 
     pub(crate) fn step(&self, given: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = given.py();
-        match Samples::read(given)? {
-            Samples::One(sample) if self.is_quick => self.lock(py).step(&[sample]),
-            Samples::One(sample) => self.detached(py, |state| state.step(&[sample])),
-            Samples::Row(row) => {
-                let row = row.as_slice()?;
-                self.detached(py, |state| state.step(row));
+        loop {
+            // Reading runs Python code, and with it perhaps other threads that step: the lock is not held meanwhile.
+            let n_past = self.lock(py).n_past;
+            let is_done = match Samples::read(given, self.axis.as_ref(), n_past)? {
+                Samples::One(sample) if self.is_quick => self.lock(py).step(&[sample], n_past),
+                Samples::One(sample) => self.detached(py, |state| state.step(&[sample], n_past)),
+                Samples::Row(row) => {
+                    let row = row.as_slice()?;
+                    self.detached(py, |state| state.step(row, n_past))
+                }
+            };
+            if is_done {
+                return Ok(());
             }
         }
-        Ok(())
     }
 
     pub(crate) fn forecast(&self, py: Python<'_>, horizon: isize) -> PyResult<Forecast> {

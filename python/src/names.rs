@@ -1,11 +1,11 @@
 //! What the series of a fleet are called.
 
-use numpy::PyReadonlyArray1;
+use numpy::{PyArrayMethods, PyReadonlyArray2};
 use pyo3::exceptions::{PyIndexError, PyKeyError};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList};
 
-use crate::samples::{contiguous, read_row};
+use crate::samples::contiguous;
 
 /// Names as they were given; positions where there are none.
 pub(crate) struct Names(Option<Py<PyList>>);
@@ -53,17 +53,19 @@ impl Names {
         }
     }
 
-    /// A sample for each series, from a row or from samples by name.
-    pub(crate) fn read_row<'py>(
+    /// Samples from position `n_past` on, a row with one for each series and each step, from a row, a frame or samples by name.
+    pub(crate) fn read_steps<'py>(
         &self,
         samples: &Bound<'py, PyAny>,
         n_series: usize,
-    ) -> PyResult<PyReadonlyArray1<'py, f64>> {
-        if let Some(row) = contiguous(samples) {
-            return Ok(row);
-        }
+        axis: Option<&Py<PyAny>>,
+        n_past: usize,
+    ) -> PyResult<PyReadonlyArray2<'py, f64>> {
         let (py, is_named) = (samples.py(), self.0.is_some());
+        if let Some(row) = contiguous(samples) {
+            return Ok(row.reshape([1, row.as_slice()?.len()])?.readonly());
+        }
         let names = self.list(py, n_series)?;
-        read_row(&py.import("foretop._frames")?.call_method1("by_name", (samples, names, is_named))?)
+        py.import("foretop._frames")?.call_method1("read_steps", (samples, names, is_named, axis, n_past))?.extract()
     }
 }

@@ -175,7 +175,7 @@ impl Outlook {
     ///     Oldest first.
     #[pyo3(signature = (samples, /))]
     fn step(&self, py: Python<'_>, samples: &Bound<'_, PyAny>) -> PyResult<()> {
-        match Samples::read(samples)? {
+        match Samples::read(samples, None, 0)? {
             Samples::One(sample) => self.with(py, |outlook| outlook.step(sample)),
             Samples::Row(row) => {
                 let row = row.as_slice()?;

@@ -16,19 +16,42 @@ pub(crate) enum Samples<'py> {
 }
 
 impl<'py> Samples<'py> {
+    /// Reads the samples from position `n_past` on; those that have an index are placed by it if `axis` continues one.
+    ///
     /// Numbers first, because a single sample is what has to be fast.
-    pub(crate) fn read(given: &Bound<'py, PyAny>) -> PyResult<Self> {
+    ///
+    /// # Errors
+    ///
+    /// An `InputError` if they are not numbers, not finite, or their index does not continue that of the series.
+    pub(crate) fn read(given: &Bound<'py, PyAny>, axis: Option<&Py<PyAny>>, n_past: usize) -> PyResult<Self> {
+        let samples = Self::read_any(given, axis, n_past)?;
+        match &samples {
+            Self::One(sample) => check_finite(given.py(), &[*sample])?,
+            Self::Row(row) => check_finite(given.py(), row.as_slice()?)?,
+        }
+        Ok(samples)
+    }
+
+    fn read_any(given: &Bound<'py, PyAny>, axis: Option<&Py<PyAny>>, n_past: usize) -> PyResult<Self> {
         if let Ok(number) = given.cast::<PyFloat>() {
             return Ok(Self::One(number.value()));
         }
         if let Some(row) = contiguous(given) {
             return Ok(Self::Row(row));
         }
-        let read = given.py().import("foretop._samples")?.call_method1("one_or_row", (given,))?;
+        let read = given.py().import("foretop._samples")?.call_method1("read_step", (given, axis, n_past))?;
         match read.cast::<PyFloat>() {
             Ok(number) => Ok(Self::One(number.value())),
             Err(_) => Ok(Self::Row(read.extract()?)),
         }
+    }
+}
+
+/// Refuses infinite samples, as a fit does; NaN is a gap.
+pub(crate) fn check_finite(py: Python<'_>, samples: &[f64]) -> PyResult<()> {
+    match samples.iter().position(|sample| sample.is_infinite()) {
+        Some(idx) => Err(raise(py, &InputError::Infinite { idx, value: samples[idx] })),
+        None => Ok(()),
     }
 }
 

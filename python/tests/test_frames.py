@@ -64,7 +64,7 @@ def test_rows_that_are_not_there_are_gaps() -> None:
 
 
 def test_a_moment_that_no_series_has_is_refused_with_what_to_do() -> None:
-    with pytest.raises(InputError, match=r"`ds`.* not evenly spaced; make missing rows gaps, as in frame\.pivot"):
+    with pytest.raises(InputError, match=r"`ds`.* not evenly spaced: .*; make missing rows gaps, as in frame\.pivot"):
         Fleet(LONG[LONG["ds"] != INDEX[7]], "AR(4)")
 
 

@@ -117,12 +117,19 @@ def test_the_index_of_one_column_goes_on() -> None:
     assert foretop.fit(frame, "AR(2)").forecast(1).index[0] == pd.Timestamp("2026-01-05 04:00")
 
 
-@pytest.mark.parametrize("strange", [None, "5", [[1.0, 2.0]], True], ids=repr)
+@pytest.mark.parametrize("strange", ["5", "a", b"5", [[1.0, 2.0]], True, np.inf, [1.0, -np.inf]], ids=repr)
 def test_a_step_of_no_number_is_refused_and_changes_nothing(strange: Any) -> None:
     model = foretop.fit(NILE, "LAST")
     with pytest.raises(InputError):
         model.step(strange)
     assert model.forecast(1).index[0] == 100
+
+
+def test_none_is_a_gap() -> None:
+    model = foretop.fit(NILE, "LAST")
+    model.step(None)
+    model.step([None, float("nan")])
+    assert (model.forecast(1).index[0], model.forecast(1).mean[0]) == (103, NILE[-1])
 
 
 def test_an_empty_row_is_no_step() -> None:

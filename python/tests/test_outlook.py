@@ -57,9 +57,9 @@ def test_steps_of_several_lengths_say_nearly_the_same() -> None:
         apart.step(y)
         means = [outlook.quantiles(DAY, [0.5]).reshape(-1, 6).mean(axis=1) for outlook in (short, apart)]
         away.append([np.abs(mean - long.quantiles(DAY // 6, [0.5])[0]).max() for mean in means])
-    # By what they usually differ they may differ still.
+    # By what they usually differ beyond chance they may differ still: by less than a tenth of the noise.
     together, alone = np.mean(away, axis=0)
-    assert together < min(0.1, 0.5 * alone)
+    assert together < min(0.1, 0.6 * alone)
     assert foretop.Outlook.agreeing(y, [], [DAY], DAY) == []
 
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from foretop._axis import Axis, axis_of
+from foretop._axis import Axis, axis_of, is_clock_change, positions, read_index, spread
 from foretop._errors import InputError
-from foretop._samples import Row, is_pandas, row
+from foretop._samples import Row, as_frame, is_pandas, row
 
 if TYPE_CHECKING:
     import pandas as pd
 
 # The columns of a long frame, as statsforecast and its relatives call them.
 ID, TIME, VALUE = "unique_id", "ds", "y"
+
+# How to make labels timestamps, of a Series and of a long frame.
+_OF_SERIES, _OF_COLUMN = "y.set_axis(pd.to_datetime(y.index, ", f"frame.assign({TIME}=pd.to_datetime(frame['{TIME}'], "
 
 
 def is_long(table: Any) -> bool:
@@ -29,17 +33,37 @@ def wide(frame: pd.DataFrame) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If a series has two samples of one moment.
+        If a series has two samples of one moment, or moments are text of which no order can be told.
     """
-    if ID in frame.index.names:
+    import pandas as pd
+
+    if ID in frame.index.names or TIME in frame.index.names:
         frame = frame.reset_index()
+    try:
+        moments = read_index(pd.Index(frame[TIME]))
+    except InputError as error:
+        message = f"in the column `{TIME}` of the frame: {error}".replace(_OF_SERIES, _OF_COLUMN)
+        raise InputError(message, kind=error.kind) from error
+    if pd.api.types.infer_dtype(moments) in ("string", "mixed"):
+        message = (
+            f"the column `{TIME}` has text such as {moments[0]!r}, of which no order can be told; "
+            f"make it timestamps by pd.to_datetime, or numbers by pd.to_numeric, as in frame.assign({TIME}=pd.to_datetime(frame['{TIME}']))"
+        )
+        raise InputError(message, kind="Index", given=moments[0])
+    frame = frame.assign(**{TIME: moments})
     twice = frame[frame.duplicated([ID, TIME])]
     if len(twice) > 0:
         name, moment = twice[ID].iloc[0], twice[TIME].iloc[0]
-        message = (
-            f"the series {name!r} has more than one sample at {moment}; "
-            f"keep one, as in frame.drop_duplicates(['{ID}', '{TIME}'])"
-        )
+        if is_clock_change(pd.Index(frame.loc[frame[ID] == name, TIME])):
+            message = (
+                f"the series {name!r} has {moment} twice, as at the end of summer time; say which time zone it is, "
+                f"as in frame['{TIME}'].dt.tz_localize('Europe/Berlin', ambiguous='infer') for each series"
+            )
+        else:
+            message = (
+                f"the series {name!r} has more than one sample at {moment}; "
+                f"keep one, as in frame.drop_duplicates(['{ID}', '{TIME}'])"
+            )
         raise InputError(message, kind="Twice", given=name)
     table = frame.set_index([TIME, ID])[VALUE].unstack(ID)
     return table[frame[ID].unique()].sort_index()
@@ -54,13 +78,9 @@ def long_axis(table: pd.DataFrame) -> Axis | None:
         If they are not evenly spaced.
     """
     try:
-        return axis_of(table.index)
+        return axis_of(table.index, f"frame.pivot(index='{TIME}', columns='{ID}', values='{VALUE}')")
     except InputError as error:
-        message = (
-            f"the moments in `{TIME}`, of all series together, from {table.index[0]} to {table.index[-1]}, are not evenly spaced; "
-            f"make missing rows gaps, as in frame.pivot(index='{TIME}', columns='{ID}', values='{VALUE}').asfreq('5min')"
-        )
-        raise InputError(message, kind="Index") from error
+        raise InputError(f"the moments in `{TIME}`, of all series together: {error}", kind="Index") from error
 
 
 def traces(frame: pd.DataFrame) -> list[tuple[str, Row]]:
@@ -82,17 +102,38 @@ def aligned(series: Mapping[Any, Any]) -> list[Row]:
     return [np.concatenate([np.full(length - len(samples), np.nan), samples]) for samples in rows]
 
 
-def by_name(samples: Any, names: list[Any], is_named: bool) -> Any:
-    """Return a sample for each series, NaN for those left out; called by :meth:`Fleet.step`.
+def read_steps(samples: Any, names: list[Any], is_named: bool, axis: Axis | None, first: int) -> NDArray[np.float64]:
+    """Return a row for each step from position `first` on, with a sample for each series, NaN for those left out; called by :meth:`Fleet.step`.
 
     Raises
     ------
     InputError
-        If there is a sample of a series that there is not.
+        If there is a sample of a series that there is not, or the index of a frame does not continue that of the series.
     """
-    if not isinstance(samples, Mapping) and not (is_named and is_pandas(samples, "Series")):
-        return samples
-    found, known = dict(samples.items()), set(names)
+    samples = as_frame(samples)
+    if _is_row_of_frame(samples):
+        samples = samples.to_frame().T
+    if is_pandas(samples, "DataFrame"):
+        frame = wide(samples) if is_long(samples) else samples
+        _check_known(frame.columns, names)
+        gap = np.full(len(frame), np.nan)
+        columns = [row(frame[name]) if name in frame.columns else gap for name in names]
+        steps = np.array(columns).reshape(len(names), len(frame)).T
+        return np.ascontiguousarray(spread(steps, positions(frame.index, axis, first)))
+    if isinstance(samples, Mapping) or (is_named and is_pandas(samples, "Series")):
+        found = dict(samples.items())
+        _check_known(found, names)
+        samples = [found.get(name, np.nan) for name in names]
+    return row(samples).reshape(1, -1)
+
+
+def _is_row_of_frame(samples: Any) -> bool:
+    """Say whether this is a row of a frame, whose name is the label of that row."""
+    return is_pandas(samples, "Series") and (is_pandas(samples.name, "Timestamp") or is_pandas(samples.name, "Period"))
+
+
+def _check_known(found: Iterable[Any], names: list[Any]) -> None:
+    known = set(names)
     strangers = [name for name in found if name not in known]
     if strangers:
         message = (
@@ -100,7 +141,6 @@ def by_name(samples: Any, names: list[Any], is_named: bool) -> Any:
             "(an array has samples in their order)"
         )
         raise InputError(message, kind="Name", given=strangers[0])
-    return row([found.get(name, np.nan) for name in names])
 
 
 def _some(names: list[Any]) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from foretop import _native
 from foretop._errors import InputError
-from foretop._samples import read_series, row
+from foretop._samples import read_series
 from foretop._tables import Table
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def evaluate(
     InputError
         If `y` is no row of numbers, or an option is out of range.
     """
-    samples = row(y)
+    samples, _ = read_series(y)
     n_fit = _fit_length(n_fit, len(samples))
     return Table(_native.evaluate(samples, _refitting(spec, refit_every, refit_window, n_fit), n_fit, horizon))
 
@@ -201,7 +201,7 @@ def residuals(
     StatisticError
         If there are too few errors to test, or they do not vary.
     """
-    samples = row(y)
+    samples, _ = read_series(y)
     n_fit = _fit_length(n_fit, len(samples))
     spec = _refitting(spec, refit_every, refit_window, n_fit)
     n, n_lags, figures = _native.residuals(samples, spec, n_fit)
@@ -257,7 +257,7 @@ def compare(
     InputError
         If `y` is no row of numbers, or an option is out of range.
     """
-    samples = row(y)
+    samples, _ = read_series(y)
     n_fit = _fit_length(n_fit, len(samples))
     specs = (_refitting(first, refit_every, refit_window, n_fit), _refitting(second, refit_every, refit_window, n_fit))
     return Table(_native.compare(samples, specs, n_fit, horizon, loss))
@@ -299,7 +299,7 @@ def select(
     InputError
         If `y` is no row of numbers, or an option is out of range.
     """
-    samples = row(y)
+    samples, _ = read_series(y)
     if lead < 1:
         raise InputError(f"lead is {lead}; it must be at least 1", kind="Lead", given=lead)
     n_fit = _fit_length(n_fit, len(samples))

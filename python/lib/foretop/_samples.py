@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foretop._axis import Axis, axis_of
+from foretop._axis import Axis, axis_of, positions, read_index, spread
 from foretop._errors import InputError
 
 if TYPE_CHECKING:
@@ -39,8 +39,7 @@ def read_table(rows: Any) -> tuple[NDArray[np.float64], Axis | None, list[Any] |
     """
     from foretop import _frames
 
-    if isinstance(rows, Mapping) and rows and all(is_pandas(samples, "Series") for samples in rows.values()):
-        rows = sys.modules["pandas"].DataFrame(dict(rows))
+    rows = as_frame(rows)
     if is_pandas(rows, "DataFrame"):
         is_long = _frames.is_long(rows)
         frame = _frames.wide(rows) if is_long else rows
@@ -51,6 +50,14 @@ def read_table(rows: Any) -> tuple[NDArray[np.float64], Axis | None, list[Any] |
     if isinstance(rows, Mapping):
         return _stacked(_frames.aligned(rows)), None, list(rows)
     return _floats(rows, 2), None, None
+
+
+def as_frame(rows: Any) -> Any:
+    """Return a dictionary of pandas Series as a frame, put beside each other by what their labels mean; anything else as it is."""
+    if not isinstance(rows, Mapping) or not rows or not all(is_pandas(samples, "Series") for samples in rows.values()):
+        return rows
+    columns = {name: samples.set_axis(read_index(samples.index)) for name, samples in rows.items()}
+    return sys.modules["pandas"].DataFrame(columns)
 
 
 def _stacked(rows: list[Row]) -> NDArray[np.float64]:
@@ -71,11 +78,21 @@ def row(samples: Any) -> Row:
     return _floats(samples, 1)
 
 
-def one_or_row(samples: Any) -> float | Row:
-    """Return a single number as a float, and anything else as :func:`row` does; called by the native half."""
-    if isinstance(samples, numbers.Real) or (isinstance(samples, np.ndarray) and samples.ndim == 0):
+def read_step(samples: Any, axis: Axis | None, first: int) -> float | Row:
+    """Return a single number as a float, and anything else as :func:`row` does, from position `first` on; called by the native half.
+
+    What has an index is placed by it, with gaps for labels that it leaves out.
+    """
+    if _is_missing(samples):
+        return float("nan")
+    if isinstance(samples, numbers.Real | Decimal) or (isinstance(samples, np.ndarray) and samples.ndim == 0):
         return float(_floats(samples, 0))
-    return row(samples)
+    if isinstance(samples, str | bytes):
+        raise _no_numbers(np.asarray(samples).dtype, f" (the sample is {samples!r:.40})")
+    samples = _column(samples)
+    if axis is None or not is_pandas(samples, "Series"):
+        return row(samples)
+    return spread(row(samples), positions(samples.index, axis, first))
 
 
 def is_pandas(samples: object, name: str) -> bool:

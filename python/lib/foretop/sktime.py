@@ -70,16 +70,14 @@ class Forecaster(BaseForecaster):
         super().__init__()
 
     def _fit(self, y: pd.Series[Any], X: Any, fh: Any) -> Forecaster:  # noqa: N803
-        self.model_ = fit(
-            y.to_numpy(), self.spec, intervals=self.intervals, bounds=self.bounds, non_negative=self.non_negative
-        )
+        self.model_ = fit(y, self.spec, intervals=self.intervals, bounds=self.bounds, non_negative=self.non_negative)
         self._last_label, self._name = y.index[-1], y.name
         return self
 
     def _update(self, y: pd.Series[Any], X: Any = None, update_params: bool = True) -> Forecaster:  # noqa: N803
         coming = y[y.index > self._last_label]
         if len(coming) > 0:
-            self.model_.step(coming.to_numpy())
+            self.model_.step(coming)
             self._last_label = coming.index[-1]
         return self
 
