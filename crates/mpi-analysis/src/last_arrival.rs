@@ -1,8 +1,8 @@
-//! Who was last: edges of the tree weighted by last arrivals, and the heaviest path from a root, which ends in the culprit.
+//! Who was late: the path from a root along those for whom the others waited longest, which ends in the culprit, and how often each was last.
 
 use serde::Serialize;
 
-use crate::{Analysis, From};
+use crate::{Analysis, ContributorFigures, From};
 
 /// A contributor that is last this much more often than all alike would be stands out.
 const STANDS_OUT: f64 = 1.5;
@@ -29,7 +29,10 @@ pub struct LastArrival {
 }
 
 impl Analysis {
-    /// The path with most last arrivals, from the root that was last most often to a rank.
+    /// The path along those for whom the others waited longest, from the root that was last most often to a rank.
+    ///
+    /// The time counts rather than the number of calls: a rank that is late by nanoseconds in most calls is no culprit if another one is late by milliseconds in
+    /// the rest.
     ///
     /// Empty where there was no call, or nothing that ranks bring is joined. Who is at its end is the culprit if each edge stands out; else the tree above the last edge that
     /// does is what arrives late.
@@ -53,8 +56,12 @@ impl Analysis {
 
     fn heaviest(&self, node: usize) -> LastArrival {
         let contributors = &self.nodes[node].contributors;
-        let heaviest = contributors.iter().enumerate().rev().max_by_key(|(_, own)| own.n_last());
-        let (contributor, own) = heaviest.expect("a node has contributors");
+        // Who waits least for the others is who they wait for. Of equal ones, who was last most often, and then the first in the tree.
+        let waited = |own: &ContributorFigures| own.arrival_wait.mean_ns;
+        let order = |(_, one): &(usize, &ContributorFigures), (_, other): &(usize, &ContributorFigures)| {
+            waited(one).total_cmp(&waited(other)).then(other.n_last().cmp(&one.n_last()))
+        };
+        let (contributor, own) = contributors.iter().enumerate().min_by(order).expect("a node has contributors");
         let n = contributors.len();
         let others = contributors.iter().enumerate().filter(|(other, _)| *other != contributor);
         let waited: f64 = others.map(|(_, other)| other.arrival_wait.mean_ns).sum();

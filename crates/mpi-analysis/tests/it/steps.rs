@@ -114,6 +114,20 @@ fn of_a_broadcast_the_way_from_the_root_is_known() {
 }
 
 #[test]
+fn who_is_waited_for_longest_is_named_though_another_is_last_more_often() {
+    let made = Made::hosts_of(1, 2);
+    let (mut late, mut early) = (even(2), even(2));
+    late.arrival[1] += MS;
+    early.arrival[0] += 100;
+    let mut analyzer = Analyzer::new(made.tree.clone(), made.hosts.clone(), clocks(&made));
+    for call in 0..50 {
+        analyzer.take(made.call(call, if call % 5 < 2 { &mut late } else { &mut early }));
+    }
+    let culprit = analyzer.analysis().last_arrivals().pop().unwrap();
+    assert_eq!((culprit.from, culprit.n_last, culprit.stands_out), (From::Rank(1), 20, false));
+}
+
+#[test]
 fn balanced_ranks_name_nobody() {
     let made = Made::hosts_of(4, 4);
     let mut costs = Noisy { chance: ChaCha8Rng::seed_from_u64(7), mean: |_| 5_000.0, spread: 0.9 };
