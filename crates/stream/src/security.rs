@@ -72,8 +72,16 @@ pub enum SecurityError {
         /// What is wrong with it.
         source: io::Error,
     },
-    /// They do not belong together, or are of a kind that cannot be used.
-    #[error("the certificate in `{}` is of no use", path.display())]
+    /// They do not belong together.
+    #[error("the key in `{}` is not that of the certificate in `{}`; use the key that this certificate was made with", key.display(), certificate.display())]
+    Mismatch {
+        /// The file of the certificates.
+        certificate: PathBuf,
+        /// The file of the key.
+        key: PathBuf,
+    },
+    /// They are of a kind that cannot be used.
+    #[error("the certificate in `{}` cannot be used", path.display())]
     Unusable {
         /// The file.
         path: PathBuf,
@@ -83,16 +91,24 @@ pub enum SecurityError {
 }
 
 impl ServerTls {
-    /// From a chain of certificates, the own one first, and the key of that; both PEM files.
+    /// From a chain of certificates, the own one first, and the key of that; both PEM files. Says in the log what clients will refuse.
     ///
     /// # Errors
     /// When either cannot be read, or they do not belong together.
     pub fn from_files(certificate: &Path, key: &Path) -> Result<Self, SecurityError> {
         let (chain, secret) = (read(CERTIFICATES, certificate)?, read(KEY, key)?);
-        tls::server(&chain, &secret).map(Self).map_err(|error| match error {
+        let server = tls::server(&chain, &secret).map(Self).map_err(|error| match error {
             ConfigError::Key(_) => useless(KEY, key, error),
+            ConfigError::Mismatch => {
+                SecurityError::Mismatch { certificate: certificate.to_owned(), key: key.to_owned() }
+            }
             _ => useless(CERTIFICATES, certificate, error),
-        })
+        })?;
+        if let Some(complaint) = tls::refused_by_clients(&chain, clock::now()) {
+            let file = certificate.display();
+            tracing::warn!("clients will refuse the certificate in `{file}`: {complaint}");
+        }
+        Ok(server)
     }
 
     /// As a server takes it.

@@ -9,10 +9,13 @@ mod complaint;
 
 use std::sync::Arc;
 
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::ServerCertVerifier;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::{self, PemObject};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use units::Timestamp;
 
 pub use complaint::Complaint;
 
@@ -26,9 +29,21 @@ pub enum ConfigError {
     /// There is no key in it.
     #[error("{}", pem_text(.0))]
     Key(pem::Error),
-    /// Certificates and key do not belong together, or are of a kind that cannot be used.
+    /// The key is another certificate's.
+    #[error("the key is not that of the first certificate")]
+    Mismatch,
+    /// Certificates or a key of a kind that cannot be used.
     #[error(transparent)]
-    Unusable(#[from] rustls::Error),
+    Unusable(rustls::Error),
+}
+
+impl From<rustls::Error> for ConfigError {
+    fn from(error: rustls::Error) -> Self {
+        match error {
+            rustls::Error::InconsistentKeys(_) => Self::Mismatch,
+            other => Self::Unusable(other),
+        }
+    }
 }
 
 /// The one provider of ciphers.
@@ -61,6 +76,23 @@ pub fn server(chain: &[u8], key: &[u8]) -> Result<Arc<ServerConfig>, ConfigError
     Ok(Arc::new(config))
 }
 
+/// Returns what clients refuse in the certificates of a server at this time, whoever they believe: that it is over, or has not begun, or that the first one
+/// is an authority's own. `None` if there is nothing of the kind, or the text cannot be read.
+#[must_use]
+pub fn refused_by_clients(chain: &[u8], now: Timestamp) -> Option<Complaint> {
+    let chain = certificates(chain).ok()?;
+    let mut roots = RootCertStore::empty();
+    roots.add(chain.last()?.clone()).ok()?;
+    let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider()).build().ok()?;
+    let now = UnixTime::since_unix_epoch(now.saturating_since(Timestamp::from_nanos(0)));
+    let name = ServerName::try_from("localhost").expect("this is a name");
+    let refused = verifier.verify_server_cert(&chain[0], &chain[1..], &name, &[], now).err()?;
+    let is_certain = |complaint: &Complaint| {
+        matches!(complaint, Complaint::Authority | Complaint::Expired { .. } | Complaint::NotYetValid { .. })
+    };
+    Complaint::of(&refused).filter(is_certain)
+}
+
 /// For a client that believes what these certificates vouch for, and nothing else.
 ///
 /// # Errors
@@ -81,5 +113,44 @@ fn pem_text(error: &pem::Error) -> String {
     match error {
         pem::Error::NoItemsFound => "there is none in it".to_owned(),
         other => format!("{other:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair, date_time_ymd};
+
+    use super::*;
+
+    fn pem(change: impl FnOnce(&mut CertificateParams)) -> (String, String) {
+        let mut params = CertificateParams::new(["db1.example".to_owned()]).unwrap();
+        change(&mut params);
+        let key = KeyPair::generate().unwrap();
+        (params.self_signed(&key).unwrap().pem(), key.serialize_pem())
+    }
+
+    #[track_caller]
+    fn check_refused(change: impl FnOnce(&mut CertificateParams), expected: Option<&str>) {
+        let now = "2026-11-29T00:00:00Z".parse().unwrap();
+        let complaint = refused_by_clients(pem(change).0.as_bytes(), now).map(|complaint| complaint.to_string());
+        match expected {
+            None => assert_eq!(complaint, None),
+            Some(expected) => assert!(complaint.as_ref().is_some_and(|said| said.contains(expected)), "{complaint:?}"),
+        }
+    }
+
+    #[test]
+    fn what_clients_will_refuse_is_known_before() {
+        check_refused(|_| (), None);
+        check_refused(|params| params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained), Some("CA:TRUE"));
+        check_refused(|params| params.not_after = date_time_ymd(2020, 1, 1), Some("expired at 2020-01-01T00:00:00Z"));
+        check_refused(|params| params.not_before = date_time_ymd(2027, 1, 1), Some("not valid before 2027-01-01"));
+        assert_eq!(refused_by_clients(b"no certificate", Timestamp::from_nanos(0)), None);
+    }
+
+    #[test]
+    fn the_key_of_another_certificate_is_named_as_such() {
+        let refused = server(pem(|_| ()).0.as_bytes(), pem(|_| ()).1.as_bytes()).unwrap_err();
+        assert!(matches!(refused, ConfigError::Mismatch), "{refused}");
     }
 }

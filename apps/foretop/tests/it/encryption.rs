@@ -76,6 +76,15 @@ fn what_is_said_of_files_and_of_tokens_in_the_clear() {
     run(&["up", "--tls-cert", &identity[1]]).check_failed(2, "--tls-key");
     let swapped = run(&["up", "--in-memory", "--tls-cert", &identity[3], "--tls-key", &identity[1]]);
     swapped.check_failed(2, &format!("cannot read certificates in PEM form from `{}`", identity[3]));
+    let other = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    let other_key = folder.path().join("other.key");
+    fs::write(&other_key, other.signing_key.serialize_pem()).unwrap();
+    fs::set_permissions(&other_key, fs::Permissions::from_mode(0o600)).unwrap();
+    let mixed = run(&["up", "--in-memory", "--tls-cert", &identity[1], "--tls-key", &text(&other_key)]);
+    mixed.check_failed(
+        2,
+        &format!("the key in `{}` is not that of the certificate in `{}`", text(&other_key), identity[1]),
+    );
     run(&["ask", "load.1m", "--ca", &identity[3]]).check_failed(2, "cannot read certificates in PEM form");
     let token = token_file(folder.path());
     // No such host answers; what is said comes before.
