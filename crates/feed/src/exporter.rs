@@ -76,7 +76,7 @@ impl Exporter {
         settings.check()?;
         let fetcher = Fetcher::new(settings)?;
         let choice = Choice::parse(&settings.patterns)?;
-        let scraper = Scraper { choice, kept: Kept::new(settings), faults: Faults::new(settings.url.clone()) };
+        let scraper = Scraper { choice, kept: Kept::new(settings)?, faults: Faults::new(settings.url.clone()) };
         Ok(Exporter { fetcher, scraper })
     }
 

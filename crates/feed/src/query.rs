@@ -87,7 +87,7 @@ impl Query {
             unit: Unit::Named(settings.unit.as_deref().unwrap_or_default().into()),
             kind: Kind::Gauge,
             sentence: format!("What Prometheus makes of {expression}").into(),
-            range: Range { min: None, max: None },
+            range: Range { min: settings.is_non_negative.then_some(0.0), max: None },
             alias: None,
         };
         Ok(Query {
@@ -290,10 +290,10 @@ impl Query {
 
     fn wrong_type(&self, data: &Data) -> QueryError {
         let given = match data {
-            Data::Scalar(_) => "scalar",
-            Data::Vector(_) => "instant vector",
-            Data::Matrix(_) => "range vector",
-            Data::String(_) => "string",
+            Data::Scalar(_) => "a scalar",
+            Data::Vector(_) => "an instant vector",
+            Data::Matrix(_) => "a range vector",
+            Data::String(_) => "a string",
         };
         let (query, server) = self.place();
         QueryError::Type { query, server, given }

@@ -5,12 +5,13 @@ use std::{borrow::Cow, collections::HashMap, mem, sync::Arc, time::Duration};
 use signal::{Family, Readings, Signal};
 
 use super::{
+    choice::Choice,
     described::{Named, Role},
     faults::Faults,
     growth::{Count, When},
     histogram::{Bucket, Buckets},
     name::{shown, write_id},
-    settings::ExporterSettings,
+    settings::{ExporterSettings, ExporterSettingsError},
     text::{Needed, Sample},
 };
 use crate::SILENCE_MAX;
@@ -23,6 +24,8 @@ const INSTANCE: &str = "instance";
 #[derive(Debug)]
 pub(super) struct Kept {
     instance: Option<Arc<str>>,
+    /// Of series that are never negative.
+    non_negative: Option<Choice>,
     quantiles: Vec<f64>,
     n_signals_max: usize,
     series: Vec<Series>,
@@ -65,8 +68,12 @@ enum Meter {
 type Labels<'a> = Vec<(Cow<'a, str>, &'a str)>;
 
 impl Kept {
-    pub(super) fn new(settings: &ExporterSettings) -> Kept {
-        Kept {
+    /// # Errors
+    /// When a pattern cannot be read.
+    pub(super) fn new(settings: &ExporterSettings) -> Result<Kept, ExporterSettingsError> {
+        let patterns = Some(&settings.non_negative).filter(|patterns| !patterns.is_empty());
+        Ok(Kept {
+            non_negative: patterns.map(|patterns| Choice::parse(patterns)).transpose()?,
             instance: settings.name.as_deref().map(Arc::from),
             quantiles: settings.quantiles.clone(),
             n_signals_max: settings.n_signals_max,
@@ -79,7 +86,7 @@ impl Kept {
             at: Duration::ZERO,
             gone: Vec::new(),
             id: String::new(),
-        }
+        })
     }
 
     /// How many signals the last scrape offered beyond the greatest number.
@@ -204,7 +211,11 @@ impl Kept {
             }
             Some((_, family)) => Arc::clone(family),
             None => {
-                let family = Arc::new(named.signal_family());
+                let mut family = named.signal_family();
+                if self.non_negative.as_ref().is_some_and(|choice| choice.by_name(named.name, named.family).is_some()) {
+                    family.range.min.get_or_insert(0.0);
+                }
+                let family = Arc::new(family);
                 self.families.insert(named.name.to_owned(), (named.role, Arc::clone(&family)));
                 family
             }

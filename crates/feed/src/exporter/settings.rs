@@ -15,6 +15,9 @@ pub struct ExporterSettings {
     /// Which series: any that one of these takes, or all if there is none. A regular expression for the whole name of a series or of
     /// its family, with conditions on labels behind it in braces if wanted: `node_cpu_.*{mode=~"idle|iowait"}`. At most 64.
     pub patterns: Vec<String>,
+    /// Which series are never negative, so that no forecast is, beside those of which the page says so: patterns as above, of names. A negative value of
+    /// them is taken for 0.
+    pub non_negative: Vec<String>,
     /// Which quantiles of histograms, each from 0 to 1. None unless asked for.
     pub quantiles: Vec<f64>,
     /// How many signals are made at most, 1 or more. What comes first on the page is kept until it
@@ -95,6 +98,7 @@ impl ExporterSettings {
             url: url.into(),
             name: None,
             patterns: Vec::new(),
+            non_negative: Vec::new(),
             quantiles: Vec::new(),
             n_signals_max: 200,
             timeout: Duration::from_secs(5),

@@ -65,7 +65,7 @@ pub enum QueryError {
         source: serde_json::Error,
     },
     /// The value is none that has one number for each series.
-    #[error("query {query}: `{server}` gives a {given}: needs a scalar or an instant vector")]
+    #[error("query {query}: `{server}` gives {given}, but a query needs a scalar or an instant vector")]
     Type {
         /// The query's name.
         query: String,

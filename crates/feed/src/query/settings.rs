@@ -27,6 +27,8 @@ pub struct QuerySettings {
     pub expression: String,
     /// What the values count, if that is known.
     pub unit: Option<String>,
+    /// Whether the values are never negative, so that no forecast is. A negative one is taken for 0.
+    pub is_non_negative: bool,
     /// How many signals are made at most, 1 or more. What comes first is kept until it was silent for an hour and
     /// others need its place.
     pub n_signals_max: usize,
@@ -103,6 +105,7 @@ impl QuerySettings {
             name: name.into(),
             expression: expression.into(),
             unit: None,
+            is_non_negative: false,
             n_signals_max: 200,
             timeout: Duration::from_secs(10),
             answer_bytes_max: 16 << 20,

@@ -327,3 +327,23 @@ fn a_fault_costs_what_it_is_in() {
         ),
     );
 }
+
+#[test]
+fn series_that_are_said_to_be_never_negative_are_not() {
+    let ranges = |patterns: &[&str]| {
+        let mut asked = settings(&[]);
+        asked.non_negative = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
+        let mut pages = Pages::new(&asked, false);
+        pages.check(0, "queue_items 3\nchange -2\n", &[("queue_items", 3.0), ("change", -2.0)]);
+        pages
+            .readings
+            .iter()
+            .map(|(signal, _)| (signal.id().to_string(), signal.range().min))
+            .collect::<BTreeMap<_, _>>()
+    };
+    assert_eq!(ranges(&[]), BTreeMap::from([("queue_items".into(), None), ("change".into(), None)]));
+    assert_eq!(ranges(&["queue_.*"]), BTreeMap::from([("queue_items".into(), Some(0.0)), ("change".into(), None)]));
+    let mut asked = settings(&[]);
+    asked.non_negative = vec!["(".to_owned()];
+    assert!(Exporter::open(&asked).is_err());
+}

@@ -198,3 +198,15 @@ fn a_past_that_is_refused_is_not_asked_for_again_and_one_that_cannot_be_told_is(
     assert_eq!(query.n_errors(), 3);
     assert!(query.history(STEP, until).is_none(), "nobody is there any more");
 }
+
+#[test]
+fn values_that_are_said_to_be_never_negative_are_not() {
+    let one = vector(r#"{"metric":{},"value":[1,"-2"]}"#);
+    for (is_non_negative, expected) in [(false, (None, -2.0)), (true, (Some(0.0), 0.0))] {
+        let (mut query, _requests) = query(&[(200, &one)], |settings| settings.is_non_negative = is_non_negative);
+        let mut readings = Readings::default();
+        query.read(Duration::ZERO, &mut readings);
+        let found: Vec<_> = readings.iter().map(|(signal, value)| (signal.range().min, value)).collect();
+        assert_eq!(found, [expected]);
+    }
+}

@@ -9,6 +9,7 @@ use anyhow::Context;
 use feed::{Query, QuerySettings};
 use node::Feed;
 use serde::{Deserialize, Serialize};
+use units::span;
 
 use super::feed;
 use crate::command::up::settings::{Settings, login, trust, warn_of_clear};
@@ -23,6 +24,8 @@ pub struct QuerySection {
     pub expr: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
+    #[serde(default)]
+    pub non_negative: bool,
     #[serde(default = "default_every", with = "span_text")]
     pub every: Duration,
     #[serde(default = "default_history", with = "span_text")]
@@ -91,6 +94,7 @@ impl QuerySection {
             name,
             expr,
             unit: None,
+            non_negative: false,
             every: default_every(),
             history: history.unwrap_or_else(default_history),
             max_signals: default_max_signals(),
@@ -112,6 +116,7 @@ impl QuerySection {
         let place = || format!("[[query]] `{}`", self.name.escape_debug());
         let settings = QuerySettings {
             unit: self.unit.clone(),
+            is_non_negative: self.non_negative,
             n_signals_max: self.max_signals,
             timeout: self.timeout,
             history: self.history,
@@ -124,11 +129,19 @@ impl QuerySection {
 }
 
 impl Settings {
-    /// Asks the servers whether the expressions make sense, all at once. A server that is not there is no error: it may come back.
+    /// Asks the servers whether the expressions make sense, all at once. A server that is not there is no error: it may come back. Warns of history that
+    /// would not be kept.
     ///
     /// # Errors
     /// What a server says of an expression that makes none.
     pub fn check_queries(&self) -> anyhow::Result<()> {
+        for QuerySection { name, history, .. } in self.query.iter().filter(|query| query.history > self.store.retention)
+        {
+            let (history, retention) = (span::format(*history), span::format(self.store.retention));
+            tracing::warn!(
+                "query `{name}` asks for a history of {history}, and samples are kept for {retention}: set --retention {history} to keep all of it"
+            );
+        }
         let queries = self.query.iter().map(QuerySection::to_query).collect::<anyhow::Result<Vec<_>>>()?;
         thread::scope(|scope| {
             let checks: Vec<_> = queries.iter().map(|query| scope.spawn(|| query.check())).collect();

@@ -22,6 +22,8 @@ pub struct ScrapeSection {
     #[serde(default, rename = "match")]
     pub patterns: Vec<String>,
     #[serde(default)]
+    pub non_negative: Vec<String>,
+    #[serde(default)]
     pub quantiles: Vec<f64>,
     #[serde(default = "default_max_signals")]
     pub max_signals: usize,
@@ -59,6 +61,7 @@ impl ScrapeSection {
             url,
             name: None,
             patterns,
+            non_negative: Vec::new(),
             quantiles: Vec::new(),
             max_signals: default_max_signals(),
             every: default_every(),
@@ -75,6 +78,7 @@ impl ScrapeSection {
         let settings = ExporterSettings {
             name: self.name.clone(),
             patterns: self.patterns.clone(),
+            non_negative: self.non_negative.clone(),
             quantiles: self.quantiles.clone(),
             n_signals_max: self.max_signals,
             timeout: self.timeout,
