@@ -120,9 +120,9 @@ impl Engine {
         self.entries.get(id).is_some_and(|entry| !entry.about.is_pushed())
     }
 
-    /// The last value of each series of a feed, NaN in a gap; `None` stands for the host.
+    /// The last value of each series of a feed that is not gone, NaN in a gap; `None` stands for the host.
     pub(crate) fn values_of(&self, feed: Option<&str>) -> Vec<(Arc<str>, f64)> {
-        let sensors = self.entries.values().filter(|entry| entry.about.is_fed_by(feed));
+        let sensors = self.entries.values().filter(|entry| entry.about.is_fed_by(feed) && entry.is_awake());
         sensors.map(|entry| (Arc::clone(&entry.about.id), entry.last_value())).collect()
     }
 
@@ -235,8 +235,8 @@ impl Engine {
         }
     }
 
-    /// Ends a tick of a feed, or of the host: its series without a sample at `label` get a gap, and those that were
-    /// silent for longer than `patience` are forgotten.
+    /// Ends a tick of a feed, or of the host: its series without a sample at `label` get a gap, those that have been silent for as long as
+    /// samples are in memory give that back, and those that were silent for longer than `patience` are forgotten.
     ///
     /// States of series that are due to be saved go to `batch`.
     pub(crate) fn finish_tick(&mut self, feed: Option<&str>, label: Timestamp, patience: Duration, batch: &mut Batch) {
@@ -247,6 +247,7 @@ impl Engine {
             }
             if entry.last().is_some_and(|last| last < label) {
                 entry.take(label, f64::NAN, room, batch);
+                entry.rest_if_gone();
             }
             fell_behind.extend(entry.fell_behind());
             let heard = entry.last_known().or(entry.heard).unwrap_or(entry.about.created);
@@ -305,7 +306,7 @@ impl Engine {
 
     /// The states of all series that are not behind, to be restored by [`Entry::restore`].
     pub(crate) fn states(&self) -> Vec<Saved> {
-        self.entries.values().filter(|entry| entry.is_current()).map(Entry::saved).collect()
+        self.entries.values().filter(|entry| entry.is_current() && entry.is_awake()).map(Entry::saved).collect()
     }
 
     /// The fits that are due, of all series. Each is to come back by [`Engine::install`], before the next step if it

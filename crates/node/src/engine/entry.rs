@@ -10,7 +10,7 @@ use super::STEPS_MAX;
 use super::about::About;
 use super::plan::Plan;
 use super::scored_live::ScoredLive;
-use crate::schedule::times;
+use crate::schedule::{times, whole_steps};
 use crate::store::{Batch, Row, Saved};
 
 /// One series: what it is, and how it goes on.
@@ -66,6 +66,21 @@ impl Entry {
                 self.behind.push_back(Late { label, value, is_new: false });
             }
         }
+    }
+
+    /// Gives back what the series has in memory once all of it is gaps: a signal that is gone costs what the store has of it. When it comes
+    /// back, its model begins anew.
+    pub(super) fn rest_if_gone(&mut self) {
+        let silent = |known: Timestamp| Some(self.live.last()?.saturating_since(known));
+        let n_silent = self.live.last_known().and_then(silent).map(|span| whole_steps(span, self.about.step));
+        if self.is_current() && n_silent.is_some_and(|n_silent| n_silent >= self.live.plan().n_kept as u64) {
+            (self.heard, self.live) = (self.live.last_known(), self.live.anew());
+        }
+    }
+
+    /// Whether the series has samples in memory, or had none yet.
+    pub(crate) fn is_awake(&self) -> bool {
+        self.last().is_some() || self.heard.is_none()
     }
 
     /// Whether the model has taken all samples.

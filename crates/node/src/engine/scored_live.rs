@@ -114,6 +114,13 @@ impl ScoredLive {
         self
     }
 
+    /// The same series with nothing taken yet. What happened to it stays counted.
+    pub(crate) fn anew(&self) -> Self {
+        let anew = Self::new(Arc::clone(&self.plan), self.key, self.range);
+        let anew = if self.window_errors.is_some() { anew.with_window_errors() } else { anew };
+        Self { counts: self.counts, ..anew }
+    }
+
     pub(crate) fn plan(&self) -> &Plan {
         &self.plan
     }

@@ -192,6 +192,39 @@ fn a_series_that_its_source_has_forgotten_goes_with_its_history() {
 }
 
 #[test]
+fn a_signal_that_is_gone_gives_its_memory_back_and_begins_anew_when_it_comes_back() {
+    let mut world = World::start(None);
+    world.ticks(60);
+    let detail = |world: &World| world.hub.detail(LOAD).unwrap().series;
+    let before = detail(&world);
+    let last = before.last.unwrap().time;
+    let tick = |world: &World, n: u32, readings: &signal::Readings| {
+        world.clock.pass(SECOND);
+        world.hub.take_tick(
+            None,
+            Due { label: last + SECOND * n, n_missed: 0, n_jumped: 0, behind: Duration::ZERO },
+            readings,
+        );
+    };
+    let n_kept = world.hub.engine().sensor_plan().n_kept as u32;
+    (1..n_kept).for_each(|n| tick(&world, n, &signal::Readings::default()));
+    assert_eq!(detail(&world).n_gaps, u64::from(n_kept) - 1);
+    (n_kept..n_kept + 5).for_each(|n| tick(&world, n, &signal::Readings::default()));
+    let gone = detail(&world);
+    assert_eq!((gone.last, gone.n_samples, gone.n_gaps), (None, before.n_samples, u64::from(n_kept)));
+    assert!(gone.no_sample_since.is_some_and(|since| since <= last + SECOND));
+    assert!(world.hub.concerns().is_empty() && world.hub.engine().states().is_empty());
+    world.hub.store.flush().unwrap();
+    let range = TimeRange { from: last - SECOND * 2, to: last + SECOND };
+    assert_eq!(world.hub.samples(LOAD, range, None).unwrap().values.iter().flatten().count(), 3);
+    let mut readings = signal::Readings::default();
+    readings.push(&signal::Signal::only(signal::family_of_signal(LOAD).unwrap().0), 0.5);
+    tick(&world, n_kept + 5, &readings);
+    let back = detail(&world);
+    assert_eq!((back.last.unwrap().value, back.n_samples), (Some(0.5), before.n_samples + 1));
+}
+
+#[test]
 fn a_longer_forecast_begins_as_a_shorter_one() {
     for model in ["AUTO", "AR(4)", "NWS", "TAR(1)"] {
         let mut world = World::start_with(model, None);

@@ -94,7 +94,7 @@ impl Hub {
     pub(crate) fn concerns(&self) -> BTreeMap<Arc<str>, (Duration, Concern)> {
         let engine = self.engine();
         let of = |about: &About| (Arc::clone(&about.id), (about.step, about.concern()));
-        engine.entries().map(|entry| of(&entry.about)).collect()
+        engine.entries().filter(|entry| entry.is_awake()).map(|entry| of(&entry.about)).collect()
     }
 
     /// Since when one of these signals has had no sample: of several, the one that has been silent longest.
