@@ -41,6 +41,8 @@ export class Signal {
   isLoaded = false;
   /** Whether any sample was something else than zero. */
   hasMoved = false;
+  /** Whether there is any sample of late. */
+  hasSample = false;
   readonly surprise = new Surprise();
   /** When a sample last came, by the page's own clock; `null` before the first. */
   #arrivedMs: number | null = null;
@@ -51,6 +53,7 @@ export class Signal {
     if (info.last === null) return;
     this.history.put(Date.parse(info.last.time), info.last.value);
     this.hasMoved = isNonzero(info.last.value);
+    this.hasSample = true;
   }
 
   get stepMs(): number {
@@ -84,6 +87,7 @@ export class Signal {
     this.surprise.take(timeMs, value, this.stepMs, forecast);
     this.forecast = forecast;
     this.hasMoved ||= isNonzero(value);
+    this.hasSample ||= value !== null;
     if (value !== null) this.#arrivedMs = nowMs;
   }
 
@@ -91,6 +95,7 @@ export class Signal {
   takeSamples({ start, values }: Samples): void {
     this.history.merge(Date.parse(start), values);
     this.hasMoved ||= values.some(isNonzero);
+    this.hasSample ||= values.some((value) => value !== null);
     this.isLoaded = true;
   }
 

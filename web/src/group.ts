@@ -10,12 +10,20 @@ const TOGETHER = new Map([
 ]);
 const PUSHED = "pushed";
 
-/** Signals that are shown together. Those that were always zero, and those of single cores, are many and apart. */
+/** Signals that are shown together. Those that were always zero, those without samples, and those of single cores are many and apart. */
 export interface Group<T> {
   name: string;
   signals: T[];
   atZero: T[];
+  empty: T[];
   perCore: T[];
+}
+
+/** A signal, whether it has samples, and whether any was something else than zero. */
+interface Sampled {
+  info: SeriesInfo;
+  hasSample: boolean;
+  hasMoved: boolean;
 }
 
 /** What a group's place on the page comes from; the node's own have no host. */
@@ -82,15 +90,16 @@ export function isMatch(info: SeriesInfo, filter: string): boolean {
  * The groups that have signals: the known ones in a fixed order, then others, then what programs pushed, then those of other hosts,
  * host by host in the same order.
  */
-export function groupsOf<T extends { info: SeriesInfo; hasMoved: boolean }>(signals: Iterable<T>): Group<T>[] {
+export function groupsOf<T extends Sampled>(signals: Iterable<T>): Group<T>[] {
   const groups = new Map<string, Group<T> & Place>();
   for (const signal of signals) {
     const name = groupName(signal.info);
     const [host, kind] = [hostOf(signal.info) ?? "", kindOf(signal.info)];
-    const group = groups.get(name) ?? { name, host, kind, signals: [], atZero: [], perCore: [] };
+    const group = groups.get(name) ?? { name, host, kind, signals: [], atZero: [], empty: [], perCore: [] };
     groups.set(name, group);
-    const part = coreOf(signal.info) !== null ? group.perCore : signal.hasMoved ? group.signals : group.atZero;
-    part.push(signal);
+    if (coreOf(signal.info) !== null) group.perCore.push(signal);
+    else if (signal.hasMoved) group.signals.push(signal);
+    else (signal.hasSample ? group.atZero : group.empty).push(signal);
   }
   for (const group of groups.values()) {
     // The node's order within a core is kept: the sort is stable.

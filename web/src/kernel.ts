@@ -27,6 +27,8 @@ export class Kernel {
   /** Of each subsystem of each node, so that what somebody opened stays open. */
   #shown = new Map<string, Part>();
   #isOn = false;
+  /** Whether the node has an agent, as it says itself. */
+  hasAgent = false;
   #again: ReturnType<typeof setTimeout> | undefined;
 
   constructor(api: Api) {
@@ -40,6 +42,8 @@ export class Kernel {
   /** Asks the agent how it is, through the node, and soon again while points are traced. */
   async look(): Promise<void> {
     clearTimeout(this.#again);
+    this.element.hidden ||= !this.hasAgent;
+    if (!this.hasAgent) return;
     try {
       const status = await this.#api.json<KernelStatus>("kernel");
       this.#show(status);
@@ -50,9 +54,9 @@ export class Kernel {
         this.#again = setTimeout(() => void (document.hidden ? undefined : this.look()), TRACES_MS);
       }
     } catch (error) {
-      // Without an agent there is nothing to show; a broken connection says so elsewhere.
+      // A broken connection says so elsewhere.
       if (!(error instanceof ApiError)) return;
-      this.element.hidden = error.status === 404;
+      this.element.hidden = false;
       this.#switch.hidden = true;
       this.#shown.clear();
       this.#parts.replaceChildren();

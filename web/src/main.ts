@@ -91,7 +91,9 @@ void link.run();
 function onEvent({ event, data }: ServerEvent): void {
   switch (event) {
     case "hello":
-      status.showNode((JSON.parse(data) as Hello).node);
+      const { node } = JSON.parse(data) as Hello;
+      status.showNode(node);
+      kernel.hasAgent = node.has_kernel_agent;
       board.forgetLoaded();
       list.run();
       void jobs.look();

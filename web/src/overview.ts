@@ -71,6 +71,7 @@ export class Overview {
   #ways: Ways[] = [];
   /** Signals that were zero as far as is known, folded away. */
   #atZero: Signal[] = [];
+  #empty: Signal[] = [];
   readonly #worth = { name: "worth a look", element: make("section") };
   #worthTiles: Tile[] = [];
   #worthDueMs = 0;
@@ -100,6 +101,7 @@ export class Overview {
     const signals = new Set(this.#board.signals.values());
     const groups = groupsOf(signals);
     this.#atZero = groups.flatMap((group) => group.atZero);
+    this.#empty = groups.flatMap((group) => group.empty);
     this.#ways = [];
     this.#sections = groups.map((group) => this.#section(group, open));
     for (const [signal, tile] of this.#inGroups) if (!signals.has(signal)) this.#forget(tile);
@@ -115,7 +117,8 @@ export class Overview {
   /** Redraws the tiles in view and fetches the histories that they lack. */
   draw(frame: Frame): void {
     const isSettled = !this.#atZero.some((signal) => this.#past.isFetching(signal));
-    if (isSettled && this.#atZero.some((signal) => signal.hasMoved)) this.rebuild();
+    const hasNews = this.#atZero.some((signal) => signal.hasMoved) || this.#empty.some((signal) => signal.hasSample);
+    if (isSettled && hasNews) this.rebuild();
     else if (frame.nowMs >= this.#worthDueMs && !this.#worth.element.matches(":hover, :focus-within"))
       this.#pickWorth();
     for (const tile of this.#worthTiles) {
@@ -167,6 +170,7 @@ export class Overview {
     const { name, signals } = group;
     const folded: [string, Signal[]][] = [
       ["at zero", group.atZero],
+      ["without samples", group.empty],
       ["per core", group.perCore],
     ];
     const shown = this.#part(signals);

@@ -53,7 +53,7 @@ export class Past {
     signal.takeSamples(await this.#api.json<Samples>(seriesPath(info.id, "/samples"), query));
     // A tick brings the forecast of most signals sooner than it could be asked for.
     const isFast = info.source === "sensor" && stepMs <= FAST_STEP_MS;
-    if (isFast || signal.forecast !== null) return;
+    if (isFast || signal.forecast !== null || info.n_samples === 0) return;
     const horizon = lengthParameter(TILE_STEPS_AHEAD * stepMs);
     const forecast = await this.#api.json<Forecast>(seriesPath(info.id, "/forecast"), { horizon }).catch(noForecastYet);
     if (forecast !== null) signal.takeForecast(forecast);

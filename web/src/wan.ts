@@ -27,7 +27,7 @@ export interface Way<T> {
 export function waysOf<T extends { info: SeriesInfo }>(group: Group<T>): Way<T>[] {
   if (!/(^|· )wan$/.test(group.name)) return [];
   const ways = new Map<string, Way<T>>();
-  for (const signal of [...group.signals, ...group.atZero]) {
+  for (const signal of [...group.signals, ...group.atZero, ...group.empty]) {
     const [, place, what] = /^(.+)\.([^.]+)$/.exec(nameInGroup(signal.info)) ?? [];
     if (place === undefined || what === undefined || !COLUMNS.some(([last]) => last === what)) continue;
     const way = ways.get(place) ?? { name: place.replace(".", " → "), signals: new Map<string, T>() };

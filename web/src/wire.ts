@@ -12,6 +12,8 @@ export interface NodeInfo {
   started: string;
   step_seconds: number;
   model: string;
+  /** Whether it answers `GET /api/v1/kernel`. */
+  has_kernel_agent: boolean;
 }
 
 export interface SeriesInfo {

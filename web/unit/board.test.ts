@@ -27,7 +27,7 @@ function info(id: string, more: Partial<SeriesInfo> = {}): SeriesInfo {
 }
 
 function listOf(...series: SeriesInfo[]): SeriesList {
-  const node = { host: "db1", version: "0", started: "2026-11-21T09:00:00Z", step_seconds: 1, model: "LAST" };
+  const node = { host: "db1", version: "0", started: "2026-11-21T09:00:00Z", step_seconds: 1, model: "LAST", has_kernel_agent: false };
   return { node, series };
 }
 

@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { groupsOf, hostOf, hostsOf, isMatch, nameInGroup } from "../src/group.ts";
 import type { SeriesInfo } from "../src/wire.ts";
 
-function signal(id: string, more: Partial<SeriesInfo> = {}, hasMoved = true): { info: SeriesInfo; hasMoved: boolean } {
-  return { hasMoved, info: { id, aliases: [], sentence: "", labels: {}, source: "sensor", ...more } as SeriesInfo };
+function signal(id: string, more: Partial<SeriesInfo> = {}, hasMoved = true, hasSample = true) {
+  return { hasMoved, hasSample, info: { id, aliases: [], sentence: "", labels: {}, source: "sensor", ...more } as SeriesInfo };
 }
 
 test("groups are in their order, others after the known ones, pushed signals last", () => {
@@ -25,6 +25,12 @@ test("signals that were zero all along are apart, those of cores with their core
   const [group] = groupsOf([signal("cpu.busy"), ...still]);
   const ids = [group?.signals, group?.atZero, group?.perCore].map((part) => part?.map(({ info }) => info.id));
   expect(ids).toEqual([["cpu.busy"], ["cpu.guest"], ["cpu.0.guest"]]);
+});
+
+test("signals without samples are not among those at zero", () => {
+  const [group] = groupsOf([signal("disk.sda.busy", {}, false), signal("disk.sdb.busy", {}, false, false)]);
+  const ids = [group?.signals, group?.atZero, group?.empty].map((part) => part?.map(({ info }) => info.id));
+  expect(ids).toEqual([[], ["disk.sda.busy"], ["disk.sdb.busy"]]);
 });
 
 test("a name does not repeat its group", () => {

@@ -4,9 +4,9 @@ import { groupsOf } from "../src/group.ts";
 import { waysOf } from "../src/wan.ts";
 import type { SeriesInfo } from "../src/wire.ts";
 
-function signal(id: string, host?: string, hasMoved = true): { info: SeriesInfo; hasMoved: boolean } {
+function signal(id: string, host?: string, hasMoved = true) {
   const labels = host === undefined ? {} : { host };
-  return { hasMoved, info: { id, aliases: [], sentence: "", labels, source: "sensor" } as unknown as SeriesInfo };
+  return { hasMoved, hasSample: true, info: { id, aliases: [], sentence: "", labels, source: "sensor" } as unknown as SeriesInfo };
 }
 
 test("each direction has its signals, also those that were zero all along, and those of other hosts", () => {

@@ -148,8 +148,8 @@ impl Way {
     fn tell(&self, changes: &[Alert], standing: &[Alert], keep: Duration) -> Result<(), TellError> {
         match self {
             Self::Alertmanager(server) => alertmanager::tell(server, changes, standing, keep),
-            Self::Webhook(server) => server.post(None, &Message { warnings: changes }),
-            Self::Command(command) => command.run(&Message { warnings: changes }),
+            Self::Webhook(server) => server.post(None, &Message::of(changes)),
+            Self::Command(command) => command.run(&Message::of(changes)),
             Self::Mail(mail) => mail.send(changes),
         }
     }
@@ -170,16 +170,33 @@ pub fn names(ways: &[Way]) -> Vec<String> {
 /// What webhooks and commands are given.
 #[derive(Serialize)]
 struct Message<'a> {
-    warnings: &'a [Alert],
+    warnings: Vec<Change<'a>>,
 }
 
-impl Message<'_> {
+/// A warning with the id of what has changed: whoever took it and could not say so gets it again.
+#[derive(Serialize)]
+struct Change<'a> {
+    id: String,
+    #[serde(flatten)]
+    alert: &'a Alert,
+}
+
+impl<'a> Message<'a> {
+    fn of(changes: &'a [Alert]) -> Self {
+        Self { warnings: changes.iter().map(|alert| Change { id: alert.id(), alert }).collect() }
+    }
+
     fn to_json(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("text and finite numbers have a form in JSON")
     }
 }
 
 impl Alert {
+    /// The id of this change among all changes of all hosts.
+    fn id(&self) -> String {
+        format!("{}/{}/{}", self.host, self.rule, self.at)
+    }
+
     /// That it is over now.
     #[must_use]
     pub fn over(self, at: Timestamp) -> Self {

@@ -210,6 +210,7 @@ mod tests {
             .collect();
         let expected = [("first", true), ("second", true), ("first", false)];
         assert_eq!(told, expected.map(|(rule, stands)| (rule.to_owned(), stands)));
+        assert!(said.contains(r#""id":"a/second/1970-01-01T00:00:00Z","rule":"second""#), "{said}");
         assert!(post.waiting().is_empty());
     }
 

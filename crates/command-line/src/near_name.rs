@@ -30,15 +30,28 @@ pub fn explain_unknown_signals(client: &Client, signals: &[String], error: Clien
     }
 }
 
-/// The names most like `wanted`, or that contain it: a few, the likeliest first.
+/// The names most like `wanted`, or that contain it: a few others, the likeliest first. Of equal ones, those with fewer dots come first, and
+/// then those that `names` has first.
 pub fn near<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let likeness = |name: &str| {
-        let part = if !wanted.is_empty() && name.contains(wanted) { 0.9 } else { 0.0 };
-        strsim::jaro_winkler(wanted, name).max(part)
+        let is_slip = wanted.len() > 2 && strsim::osa_distance(wanted, name) == 1;
+        let is_part = !wanted.is_empty() && name.contains(wanted);
+        let least = if is_slip {
+            0.95
+        } else if is_part {
+            0.9
+        } else {
+            0.0
+        };
+        strsim::jaro_winkler(wanted, name).max(least)
     };
-    let mut scored: Vec<(f64, &str)> =
-        names.map(|name| (likeness(name), name)).filter(|(score, _)| *score >= LIKENESS_MIN).collect();
-    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    let mut scored: Vec<(f64, &str)> = names
+        .filter(|name| *name != wanted)
+        .map(|name| (likeness(name), name))
+        .filter(|(score, _)| *score >= LIKENESS_MIN)
+        .collect();
+    let n_dots = |name: &str| name.matches('.').count();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(n_dots(a.1).cmp(&n_dots(b.1))));
     scored.into_iter().map(|(_, name)| name).take(N_NEAR_MAX).collect()
 }
 
@@ -52,5 +65,13 @@ mod tests {
         assert_eq!(near("cpu.availabilty", names.into_iter())[0], "cpu.availability");
         assert_eq!(near("load", names.into_iter()), ["load.1m", "load.5m"]);
         assert!(near("zebra", names.into_iter()).is_empty());
+        assert_eq!(near("load.1m", names.into_iter()), ["load.5m"]);
+        assert_eq!(near("tpo", ["top", "token", "up"].into_iter()), ["top"]);
+    }
+
+    #[test]
+    fn of_many_that_contain_it_the_plainest_come_first() {
+        let names = ["cpu.0.guest", "cpu.availability", "cpu.availability.vmstat", "cpu.busy", "cpu.10.user"];
+        assert_eq!(near("cpu", names.into_iter()), ["cpu.availability", "cpu.busy", "cpu.0.guest"]);
     }
 }

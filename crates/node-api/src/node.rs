@@ -20,6 +20,9 @@ pub struct NodeInfo {
     pub step_seconds: f64,
     /// The model that sensor series are to be forecast with.
     pub model: String,
+    /// Whether it answers `GET /api/v1/kernel`, because it was started with an agent that measures the kernel.
+    #[serde(default)]
+    pub has_kernel_agent: bool,
 }
 
 /// Answer of `GET /healthz`.

@@ -351,6 +351,7 @@ impl Base {
                 started: wall,
                 step_seconds: config.step.as_secs_f64(),
                 model: config.model.to_string(),
+                has_kernel_agent: config.kernel.is_some(),
             },
             absent: absent
                 .map(|one| api::Absent { signal: one.signal.to_owned(), reason: one.reason.clone() })

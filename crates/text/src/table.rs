@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::columns::{self, padded};
 use crate::printable;
 
 /// How a column is set.
@@ -54,15 +55,15 @@ impl Table {
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = |idx: usize| {
-            let cells = self.rows.iter().map(|row| row[idx].chars().count());
-            cells.chain([self.columns[idx].0.chars().count()]).max().unwrap_or(0)
+            let cells = self.rows.iter().map(|row| columns::width(&row[idx]));
+            cells.chain([columns::width(&self.columns[idx].0)]).max().unwrap_or(0)
         };
         let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
         let header: Vec<String> = self.columns.iter().map(|(name, _)| name.clone()).collect();
         for row in std::iter::once(&header).chain(&self.rows) {
             let cells = row.iter().zip(&self.columns).zip(&widths).map(|((cell, (_, align)), width)| match align {
-                Align::Left => format!("{cell:<width$}"),
-                Align::Right => format!("{cell:>width$}"),
+                Align::Left => padded(cell, *width),
+                Align::Right => " ".repeat(width.saturating_sub(columns::width(cell))) + cell,
             });
             let line = cells.collect::<Vec<_>>().join("  ");
             writeln!(f, "{}{}", self.indent, line.trim_end())?;
@@ -84,5 +85,13 @@ mod tests {
         let mut same = Table::of_figures(&["name", "n"]).indented("  ");
         same.row(["longer".into(), "100".into()]);
         assert_eq!(same.to_string(), "  name      n\n  longer  100\n");
+    }
+
+    #[test]
+    fn wide_characters_leave_columns_in_line() {
+        let mut table = Table::new(&[("name", Align::Left), ("unit", Align::Right)]);
+        table.row(["硬盘".into(), "円".into()]);
+        table.row(["disks".into(), "bytes".into()]);
+        assert_eq!(table.to_string(), "name    unit\n硬盘      円\ndisks  bytes\n");
     }
 }

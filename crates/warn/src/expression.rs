@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::name::unquoted;
+
 /// The most signals of an expression: each is forecast by itself.
 const N_SIGNALS_MAX: usize = 8;
 
@@ -11,7 +13,8 @@ const DEPTH_MAX: usize = 16;
 
 /// A signal, or `cpu.user + cpu.system`, `a + b - c`, `(a + b) / c`.
 ///
-/// Operators stand between spaces, since names may contain them. Ratios bind closer than sums.
+/// Operators stand between spaces, because names may contain them. Names that hold spaces, quotes or comparisons stand in double quotes ([`quoted`](crate::quoted)).
+/// Ratios bind closer than sums.
 ///
 /// ```
 /// use warn::Expression;
@@ -52,7 +55,7 @@ enum Operator {
 pub enum ExpressionError {
     /// Names and operators do not take turns.
     #[error(
-        "`{text}`: {wanted} is missing {place}; write for example `cpu.user + cpu.system`, with spaces around `+`, `-` and `/`"
+        "`{text}`: {wanted} is missing {place}; write for example `cpu.user + cpu.system`, with spaces around `+`, `-` and `/`, and names with spaces in double quotes"
     )]
     Missing {
         /// What was written.
@@ -313,13 +316,14 @@ impl Reader<'_> {
                 Ok(())
             }
             Some(word) if word != ")" && !Operator::ALL.iter().any(|operator| operator.as_str() == word) => {
-                let known = self.signals.iter().position(|signal| signal == word);
+                let name = unquoted(word);
+                let known = self.signals.iter().position(|signal| *signal == name);
                 if known.is_none() && self.signals.len() == N_SIGNALS_MAX {
                     return Err(too_large());
                 }
                 self.parts.push(Part::Signal(known.unwrap_or(self.signals.len())));
                 if known.is_none() {
-                    self.signals.push(word.to_owned());
+                    self.signals.push(name.into_owned());
                 }
                 self.next += 1;
                 Ok(())

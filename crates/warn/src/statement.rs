@@ -6,6 +6,7 @@ use std::str::FromStr;
 use units::ByteCount;
 
 use crate::expression::{Expression, ExpressionError, outside_quotes};
+use crate::name;
 
 /// A comparison of a signal with a number, such as `cpu.busy > 90 %`, `max(load.1m) >= 4` or `memory.available < 500 MB`; for the signal may stand an
 /// expression of several, `cpu.user + cpu.system > 90 %`.
@@ -116,8 +117,19 @@ impl Statement {
     /// Whether a text is meant as a statement rather than as a signal's name.
     #[must_use]
     pub fn is_one(text: &str) -> bool {
+        let has_open_quote = text.matches('"').count() % 2 == 1;
         // Without spaces it may be part of a name.
-        comparison_at(text).is_some() || equality(text).is_some_and(|sign| text.contains(&format!(" {sign} ")))
+        comparison_at(text).is_some()
+            || (has_open_quote && text.contains(['<', '>']))
+            || equality(text).is_some_and(|sign| text.contains(&format!(" {sign} ")))
+    }
+
+    /// Reads a statement in which the names of these signals need no quotes, whatever they hold. Of two names that fit, the longer one counts.
+    ///
+    /// # Errors
+    /// As reading a text in which the names have quotes.
+    pub fn read<'n>(text: &str, names: impl Iterator<Item = &'n str>) -> Result<Self, StatementError> {
+        name::quote_known(text, names).parse()
     }
 
     /// The number to compare with, in the unit of the signal: `ratio` for shares, of which percentages are accepted, `bytes` and
@@ -240,10 +252,11 @@ fn equality(text: &str) -> Option<&str> {
 /// The function, and of what, where a text is nothing but a call of one.
 fn call(text: &str) -> Option<(&str, &str)> {
     let (name, inside) = text.strip_suffix(')')?.split_once('(')?;
-    let is_name = !name.trim().is_empty() && !name.trim().contains(char::is_whitespace);
+    let is_name =
+        !name.trim().is_empty() && !name.trim().contains(|letter: char| letter.is_whitespace() || letter == '"');
     // In `(a + b) / (c + d)` and `up(a) / up(b)` the first bracket is closed before the end.
     let mut n_open = 0_i32;
-    let is_whole = inside.chars().all(|letter| {
+    let is_whole = outside_quotes(inside).all(|(_, letter)| {
         n_open += i32::from(letter == '(') - i32::from(letter == ')');
         n_open >= 0
     });

@@ -114,25 +114,29 @@ struct Answer {
 impl Ask {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let client = self.node.client()?;
-        let statement = Statement::is_one(&self.subject).then(|| self.subject.parse::<Statement>()).transpose()?;
-        match statement {
-            Some(statement) => self.probability(&client, &statement, out),
-            None => self.forecast(&client, out),
+        // A signal may be called `disk./mnt/1 < 2.used`.
+        if Statement::is_one(&self.subject) && client.detail(&self.subject).is_err() {
+            self.probability(&client, out)
+        } else {
+            self.forecast(&client, out)
         }
     }
 
-    fn probability(&self, client: &Client, statement: &Statement, out: &mut dyn Write) -> anyhow::Result<()> {
+    fn probability(&self, client: &Client, out: &mut dyn Write) -> anyhow::Result<()> {
         for (flag, is_given) in [("--horizon", self.horizon.is_some()), ("--confidence", self.confidence.is_some())] {
             anyhow::ensure!(!is_given, "{flag} is for a signal; a statement takes --within and --for");
         }
         let answer = client
             .probability(&self.subject, self.within.unwrap_or(WITHIN), self.lasting, self.seasons())
-            .map_err(|error| explain_unknown_signals(client, statement.of.signals(), error))?;
+            .map_err(|error| match self.subject.parse::<Statement>() {
+                Ok(statement) => explain_unknown_signals(client, statement.of.signals(), error),
+                Err(_) => error.into(),
+            })?;
         match self.format {
             TextOrJson::Json => write_json(out, &answer)?,
             TextOrJson::Text => {
                 writeln!(out, "{}\n{}", statement_sentence(&answer), worth(&answer))?;
-                tell_silent(client, statement.of.signals(), out)?;
+                tell_silent(client, answer.statement.parse::<Statement>()?.of.signals(), out)?;
             }
         }
         Ok(())

@@ -208,7 +208,7 @@ impl Silence {
         let warning = self.node.client()?.silence(&self.rule, self.length)?;
         let name = printable(&warning.name);
         match warning.silent_until {
-            Some(until) => writeln!(out, "{name} is silent until {until}")?,
+            Some(until) => writeln!(out, "{name} is silent until {}", until.floor_to(Duration::from_secs(1)))?,
             None => writeln!(out, "{name} is not silent")?,
         }
         Ok(())

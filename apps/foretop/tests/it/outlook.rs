@@ -69,6 +69,36 @@ fn a_statement_is_answered_with_what_such_answers_were_worth() {
 }
 
 #[test]
+fn signals_with_any_name_can_be_asked_about() {
+    let node = Running::in_memory();
+    let post = |path: &str, body: serde_json::Value| {
+        let url = format!("{}/api/v1/{path}", node.url);
+        ureq::post(&url).header("Content-Type", "application/json").send(body.to_string()).unwrap();
+    };
+    for name in ["disk./My Passport.used", "disk./mnt/1 < 2.used", r#"disk./mnt/q"uo.used"#, "rate(x[5m])"] {
+        post("series", json!({"id": name, "unit": "ratio", "step": "1s", "model": "LAST"}));
+        let encoded: String = name.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        let ago = |n: u32| (clock::now() - Duration::from_secs(1) * n).to_string();
+        let samples: Vec<_> =
+            (0..60).rev().map(|n| json!({"time": ago(n), "value": 0.5 + 0.01 * f64::from(n % 7)})).collect();
+        post(&format!("series/{encoded}/samples"), json!({ "samples": samples }));
+        let answer = node.run(&["ask", name, "--horizon", "10s"]).output();
+        assert!(answer.starts_with(&format!("{name} in 10s: ")), "{answer}");
+        let statement = format!("{name} > 90 %");
+        let answer = node.run(&["ask", &statement, "--within", "10s", "--format", "json"]).json();
+        assert_eq!((&answer["id"], &answer["line"]), (&name.into(), &0.9.into()), "{answer}");
+        // Its text is a statement as well.
+        let again = answer["statement"].as_str().unwrap();
+        let same = node.run(&["ask", again, "--within", "10s", "--format", "json"]).json();
+        assert_eq!((&same["id"], &same["statement"]), (&answer["id"], &answer["statement"]));
+        let body = json!({"when": statement, "within": "10s"}).to_string();
+        let rule = format!("{}/api/v1/rules/full", node.url);
+        ureq::put(&rule).header("Content-Type", "application/json").send(body).unwrap();
+    }
+    node.run(&["ask", "disk./My Passport > 90 %"]).check_failed(1, "names with spaces in double quotes");
+}
+
+#[test]
 fn an_answer_from_old_samples_says_so() {
     let (node, url) = (Running::in_memory(), |node: &Running, path: &str| format!("{}/api/v1/series{path}", node.url));
     let post = |path: &str, body: serde_json::Value| {

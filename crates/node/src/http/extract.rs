@@ -157,11 +157,18 @@ fn check_media_type(headers: &HeaderMap) -> Result<(), Refusal> {
     Err(Refusal::of_field(ErrorCode::UnsupportedMediaType, "Content-Type", message))
 }
 
+/// Reads a body, which is always an object: serde would take an array for the fields in their order.
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
+    if bytes.trim_ascii_start().first() == Some(&b'[') {
+        return Err(Refusal::new(
+            ErrorCode::BadBody,
+            "cannot read the body: it is an array and must be an object, {…}",
+        ));
+    }
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let path = error.path().to_string();
-        let message = format!("cannot read the body: {}", error.inner());
+        let message = format!("cannot read the body: {}", in_terms_of_json(&error.inner().to_string()));
         match path.as_str() {
             "." | "?" => Refusal::new(ErrorCode::BadBody, message),
             _ => Refusal::of_field(ErrorCode::BadBody, path, message),
@@ -169,6 +176,24 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
     })?;
     json.end().map_err(|error| Refusal::new(ErrorCode::BadBody, format!("cannot read the body: {error}")))?;
     Ok(value)
+}
+
+/// The message of serde without the types of Rust.
+fn in_terms_of_json(message: &str) -> String {
+    let Some((given, expected)) = message.split_once(", expected ") else { return message.to_owned() };
+    let (expected, place) = expected.split_at(expected.find(" at line ").unwrap_or(expected.len()));
+    let expected = match expected.split(' ').next().unwrap_or_default() {
+        "f64" => "a number",
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number from 0 on",
+        "struct" => "an object",
+        "tuple" => "an array",
+        _ if expected == "a sequence" => "an array",
+        _ => expected,
+    };
+    let given = given
+        .replace("invalid type: sequence", "invalid type: array")
+        .replace("invalid type: map", "invalid type: object");
+    format!("{given}, expected {expected}{place}")
 }
 
 fn too_large() -> Refusal {

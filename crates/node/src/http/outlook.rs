@@ -11,14 +11,13 @@ use axum::response::{IntoResponse, Response};
 use picture::Kind;
 use units::{Confidence, Moment, span};
 use utoipa::IntoParams;
-use warn::Statement;
 
 use super::App;
 use super::extract::{Fields, FromQuery, Id, Query};
 use super::refusal::Refusal;
 use super::series::range;
 use crate::api::{ErrorBody, Hindcast, Outlook, Probability, Seasons};
-use crate::hub::Asked;
+use crate::hub::{Asked, Hub, QueryError};
 
 const HORIZON_DEFAULT: Duration = Duration::from_secs(86_400);
 const HINDCAST_DEFAULT: Duration = Duration::from_secs(7 * 86_400);
@@ -115,9 +114,10 @@ pub(super) async fn hindcast(
 #[into_params(parameter_in = Query)]
 pub(super) struct ProbabilityQuery {
     /// What is asked about: a series, `<`, `<=`, `>` or `>=`, and a number, which may have a unit. `max(…)`, `min(…)` and `mean(…)`
-    /// of a series are over the whole time. For a series may stand several with `+`, `-` and `/` between spaces, and brackets.
-    #[param(value_type = String, example = "cpu.busy > 90%")]
-    statement: Statement,
+    /// of a series are over the whole time. For a series may stand several with `+`, `-` and `/` between spaces, and brackets. Names may stand in
+    /// double quotes; those of series that exist need none, whatever they hold.
+    #[param(example = "cpu.busy > 90%")]
+    statement: String,
     /// The time that it is about, at most 14d; 30min by default.
     #[param(value_type = Option<String>, example = "30min")]
     within: Duration,
@@ -131,7 +131,7 @@ pub(super) struct ProbabilityQuery {
 
 impl FromQuery for ProbabilityQuery {
     fn read(fields: &mut Fields<'_>) -> Result<Self, Refusal> {
-        let statement = fields.read("statement", str::parse)?;
+        let statement = fields.text("statement")?;
         let missing =
             || Refusal::bad_parameter("statement", "`statement` is missing; write for example cpu.busy > 90%");
         Ok(Self {
@@ -151,8 +151,7 @@ pub(super) async fn probability(
     Query(query): Query<ProbabilityQuery>,
 ) -> Result<Response, Refusal> {
     let hub = app.hub.clone();
-    let asked = Asked::from(query);
-    app.reads.run(move || Ok(Json(hub.probability(&asked)?).into_response())).await
+    app.reads.run(move || Ok(Json(hub.probability(&query.asked(&hub)?)?).into_response())).await
 }
 
 /// What was, what may come, and the line that a statement asks about, as a picture.
@@ -163,17 +162,17 @@ pub(super) async fn picture(
     Query(query): Query<ProbabilityQuery>,
 ) -> Result<Response, Refusal> {
     let hub = app.hub.clone();
-    let asked = Asked::from(query);
     let drawn = move || {
-        let png = hub.picture(&asked, None)?.encode(Kind::Png).map_err(|error| Refusal::internal(&error))?;
+        let png =
+            hub.picture(&query.asked(&hub)?, None)?.encode(Kind::Png).map_err(|error| Refusal::internal(&error))?;
         Ok(([(header::CONTENT_TYPE, "image/png")], png).into_response())
     };
     app.reads.run(drawn).await
 }
 
-impl From<ProbabilityQuery> for Asked {
-    fn from(query: ProbabilityQuery) -> Self {
-        let ProbabilityQuery { statement, within, r#for: lasting, season: seasons } = query;
-        Self { statement, within, lasting, seasons }
+impl ProbabilityQuery {
+    fn asked(self, hub: &Hub) -> Result<Asked, QueryError> {
+        let Self { statement, within, r#for: lasting, season: seasons } = self;
+        Ok(Asked { statement: hub.statement(&statement)?, within, lasting, seasons })
     }
 }

@@ -1,6 +1,5 @@
 //! Rules for warnings: `GET /api/v1/rules`, `PUT` and `DELETE /api/v1/rules/{name}`, `POST /api/v1/rules/try`.
 
-use std::str::FromStr;
 use std::time::Duration;
 
 use axum::Json;
@@ -13,7 +12,7 @@ use super::App;
 use super::extract::{JsonBody, Name, NoParameters, Query};
 use super::refusal::Refusal;
 use crate::api::{self, ErrorBody, ErrorCode, RuleText, RuleTrial, Rules, Seasons, TriedRule};
-use crate::hub::QueryError;
+use crate::hub::{Hub, QueryError};
 
 /// Over how much of the past a rule is tried.
 const PAST_DEFAULT: Duration = Duration::from_secs(7 * 86_400);
@@ -36,7 +35,8 @@ pub(super) async fn put(
     _: Query<NoParameters>,
     JsonBody(text): JsonBody<RuleText>,
 ) -> Result<Json<api::Rule>, Refusal> {
-    let (hub, rule) = (app.hub.clone(), rule(name, &text, "")?);
+    let hub = app.hub.clone();
+    let rule = rule(name, &text, "", &hub)?;
     app.reads.run(move || hub.put_rule(rule).map(Json).map_err(|error| of_body(error, ""))).await
 }
 
@@ -61,7 +61,7 @@ pub(super) async fn test(
     _: Query<NoParameters>,
     JsonBody(RuleTrial { rule: text, past, season }): JsonBody<RuleTrial>,
 ) -> Result<Json<TriedRule>, Refusal> {
-    let rule = rule("tried".to_owned(), &text, "rule.")?;
+    let rule = rule("tried".to_owned(), &text, "rule.", &app.hub)?;
     let past = past.map_or(Ok(PAST_DEFAULT), |past| read_with("past", &past, span::parse))?;
     let seasons = if season.unwrap_or(true) { Seasons::Learned } else { Seasons::Off };
     let hub = app.hub.clone();
@@ -73,12 +73,12 @@ pub(super) async fn test(
 }
 
 /// The rule that a body has, whose keys are at `place`.
-fn rule(name: String, text: &RuleText, place: &str) -> Result<Rule, Refusal> {
+fn rule(name: String, text: &RuleText, place: &str, hub: &Hub) -> Result<Rule, Refusal> {
     let field = |key: &str| format!("{place}{key}");
     let RuleText { when, within, lasting, raise, clear } = text;
     let rule = Rule {
         name,
-        when: read_with(&field("when"), when, FromStr::from_str)?,
+        when: hub.statement(when).map_err(|error| of_body(error, place))?,
         within: read_with(&field("within"), within, span::parse)?,
         lasting: lasting.as_deref().map(|text| read_with(&field("for"), text, span::parse)).transpose()?,
         raise: raise.unwrap_or(Rule::RAISE),

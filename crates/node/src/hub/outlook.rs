@@ -9,7 +9,7 @@ use units::{Confidence, span};
 use warn::{Expression, Question, Statement, View, no_sample_since};
 
 use super::history::TimeRange;
-use super::past::{Past, Pasts};
+use super::past::{Past, Pasts, bad};
 use super::{Hub, QueryError};
 use crate::api;
 use crate::schedule::times;
@@ -115,6 +115,14 @@ impl Hub {
         let shorter = [None].into_iter().chain(levels.iter().map(|level| Some(level.step)));
         let resolutions = levels.iter().zip(shorter).map(|(level, shorter)| level.resolution(shorter)).collect();
         Ok(predict::agreeing(resolutions).swap_remove(idx))
+    }
+
+    /// Reads a statement, in which names of series that exist need no quotes.
+    pub(crate) fn statement(&self, text: &str) -> Result<Statement, QueryError> {
+        let list: Vec<_> = self.engine().entries().map(|entry| entry.about.clone()).collect();
+        let names: Vec<String> =
+            list.iter().flat_map(|about| [about.id.to_string()].into_iter().chain(about.aliases())).collect();
+        Statement::read(text, names.iter().map(String::as_str)).map_err(|error| bad("statement", error.to_string()))
     }
 
     /// How probable a statement is. Blocks while the store is read.

@@ -167,9 +167,9 @@ impl Watched {
     ) -> Option<Alert> {
         if !self.alarm.stands() {
             let over = self.told.take()?.over(now);
-            let summary = self.said.map(|said| self.summary(said, now));
-            let probability = self.said.map_or(over.probability, |said| said.chance.probability);
-            return Some(Alert { summary: summary.unwrap_or_else(|| over.summary.clone()), probability, ..over });
+            let Some(said) = self.said else { return Some(over) };
+            let (summary, probability, origin) = (self.summary(said, now), said.chance.probability, said.origin);
+            return Some(Alert { summary, probability, origin, ..over });
         }
         let repeated = self.told.is_some();
         let is_due =

@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use node_api as api;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use ratatui::buffer::Cell;
 use serde::Serialize;
 
 use super::state::State;
@@ -15,7 +16,21 @@ pub fn to_text(state: &State, width: u16, height: u16) -> Result<String, Infalli
     let mut terminal = Terminal::new(TestBackend::new(width, height))?;
     terminal.draw(|frame| view::draw(frame, state, &Palette::plain()))?;
     let buffer = terminal.backend().buffer();
-    let line = |row: &[ratatui::buffer::Cell]| row.iter().map(ratatui::buffer::Cell::symbol).collect::<String>();
+    let line = |row: &[Cell]| {
+        // A wide character covers the cell after its own, too.
+        let mut n_covered = 0;
+        let is_shown = |cell: &&Cell| match n_covered {
+            0 => {
+                n_covered = text::width(cell.symbol()).saturating_sub(1);
+                true
+            }
+            _ => {
+                n_covered -= 1;
+                false
+            }
+        };
+        row.iter().filter(is_shown).map(Cell::symbol).collect::<String>()
+    };
     let lines = buffer.content().chunks(usize::from(width)).map(line);
     Ok(lines.map(|line| format!("{}\n", line.trim_end())).collect())
 }

@@ -107,6 +107,16 @@ fn a_body_that_is_not_what_it_should_be_is_refused() {
         assert!(answer.body.contains("unknown field `x`"), "{answer:?}");
     }
     check_post("/api/v1/series/trace/samples", r#"{"samples":[{}]}"#, 400, BadBody, Some("samples[0]"));
+    let answer = check_post("/api/v1/series", r#"["arr","","","1s",null]"#, 400, BadBody, None);
+    assert!(answer.body.contains("it is an array and must be an object"), "{answer:?}");
+    for (body, field, message) in [
+        (r#"{"samples":{}}"#, "samples", "invalid type: object, expected an array"),
+        (r#"{"samples":[{"value":"x"}]}"#, "samples[0].value", "expected a number"),
+        (r#"{"samples":[7]}"#, "samples[0]", "invalid type: integer `7`, expected an object"),
+    ] {
+        let answer = check_post("/api/v1/series/trace/samples", body, 400, BadBody, Some(field));
+        assert!(answer.body.contains(message), "{answer:?}");
+    }
     let late = r#"{"samples":[{"time":"soon","value":1}]}"#;
     check_post("/api/v1/series/trace/samples", late, 400, BadBody, Some("samples[0].time"));
 }

@@ -3,7 +3,7 @@
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-use text::figure;
+use text::{figure, padded, shortened};
 
 use super::super::row::Row;
 use super::super::state::{Mode, Sort, State};
@@ -12,7 +12,7 @@ use super::spark::{self, Scale};
 
 /// Lines above the first signal.
 pub const HEADER_HEIGHT: u16 = 1;
-/// Longer names end in an ellipsis, and those of this length never.
+/// Columns of the longest name that is never cut, and of the longest one.
 const NAME_WIDTHS: (usize, usize) = (16, 34);
 /// A drawing of fewer characters shows nothing.
 const DRAWING_MIN: usize = 8;
@@ -35,7 +35,7 @@ impl Columns {
     fn fit(width: usize, rows: &[&Row]) -> Self {
         // Room for `1023 KiB/s`, and for two values and a word between them.
         let (value, bounds, gap) = if width < WIDE { (11, 19, " ") } else { (12, 24, "  ") };
-        let longest = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).clamp(6, NAME_WIDTHS.1);
+        let longest = rows.iter().map(|row| text::width(&row.name)).max().unwrap_or(0).clamp(6, NAME_WIDTHS.1);
         let least = longest.min(NAME_WIDTHS.0).min(width.saturating_sub(value + gap.len()));
         let mut rest = width.saturating_sub(least + gap.len() + value);
         let mut take = |wanted: usize| {
@@ -122,7 +122,7 @@ fn line<'a>(row: &Row, lead: usize, columns: &Columns, palette: &Palette) -> Lin
     let show = |figure: f64| figure::format_short(figure, &row.unit);
     let now = shortened(&row.value().map_or_else(|| "-".to_owned(), show), value);
     let mut spans = vec![
-        Span::styled(format!("{:<name$}", shortened(&row.name, name)), palette.history),
+        Span::styled(padded(&shortened(&row.name, name), name), palette.history),
         Span::styled(format!("{gap}{now:>value$}"), palette.heading),
     ];
     if columns.has_drawing() {
@@ -148,12 +148,4 @@ fn between(lower: &str, upper: &str) -> String {
         _ => lower,
     };
     format!("{figure} … {upper}")
-}
-
-/// `name` in at most `width` characters.
-fn shortened(name: &str, width: usize) -> String {
-    if name.chars().count() <= width {
-        return name.to_owned();
-    }
-    name.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
