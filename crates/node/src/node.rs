@@ -141,7 +141,7 @@ impl Node {
         let listener = listen(config.listen).await?;
         let address =
             listener.local_addr().map_err(|source| StartError::CannotListen { address: config.listen, source })?;
-        let access = Access { listen: address, token: config.token.clone() };
+        let access = Access { listen: address, token: config.token.clone(), guesses: Default::default() };
         let (tls, door) = (config.tls.clone(), config.door.clone());
         if access.token.is_some() && tls.is_none() && !address.ip().is_loopback() {
             tracing::warn!(%address, "the token and all samples travel in the clear; give --tls-cert and --tls-key");

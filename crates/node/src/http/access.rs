@@ -8,6 +8,8 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::http::uri::Authority;
@@ -16,7 +18,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use super::refusal::Refusal;
-use super::server::Visitor;
+use super::server::{Peer, Visitor};
 use crate::api::ErrorCode;
 use secret::Token;
 
@@ -26,6 +28,28 @@ pub(crate) struct Access {
     pub(crate) listen: SocketAddr,
     /// What has to be shown; required of whoever listens beyond loopback.
     pub(crate) token: Option<Token>,
+    pub(crate) guesses: Guesses,
+}
+
+/// Time that whoever shows a wrong token waits for the answer.
+const GUESS_PAUSE: Duration = Duration::from_millis(100);
+
+/// The longest head of a request, in bytes. What reads requests takes longer ones if they come in one piece.
+const HEAD_BYTES_MAX: usize = 64 << 10;
+
+/// The number of wrong tokens that were shown.
+#[derive(Default)]
+pub(crate) struct Guesses(AtomicU64);
+
+impl Guesses {
+    /// Counts one more. The log has the first, the second, the fourth and so on.
+    fn note(&self, peer: Option<&Peer>) {
+        let n = self.0.fetch_add(1, Ordering::Relaxed) + 1;
+        if n.is_power_of_two() {
+            let address = peer.map(|Peer(address)| tracing::field::display(address));
+            tracing::warn!(address, n, "a wrong token was shown");
+        }
+    }
 }
 
 /// Said with every answer. No scripts but the page's own, in no frame, and no guessing what a body is.
@@ -43,6 +67,9 @@ const SECURITY_HEADERS: [(HeaderName, HeaderValue); 4] = [
 
 /// Refuses foreign names and origins, and puts the security headers on every answer.
 pub(crate) async fn guard(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
+    if head_bytes(&request) > HEAD_BYTES_MAX {
+        return (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, [(header::CONNECTION, "close")]).into_response();
+    }
     let admitted = check_names(&access, &request).and_then(|()| match access.token {
         // Whoever has to show a token is a stranger until then.
         Some(_) => Ok(()),
@@ -59,10 +86,21 @@ pub(crate) async fn guard(State(access): State<Arc<Access>>, request: Request, n
     response
 }
 
+/// Bytes of the head of a request, but for those that are the same in all.
+fn head_bytes(request: &Request) -> usize {
+    let target = request.uri().path_and_query().map_or(0, |target| target.as_str().len());
+    let headers = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len());
+    target + headers.sum::<usize>()
+}
+
 /// Refuses requests without the token, if there is one.
 pub(crate) async fn require_token(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
     match &access.token {
         Some(token) if !shows(request.headers(), token) => {
+            if request.headers().contains_key(header::AUTHORIZATION) {
+                access.guesses.note(request.extensions().get());
+                tokio::time::sleep(GUESS_PAUSE).await;
+            }
             let message = "this node needs a token: send `Authorization: Bearer TOKEN`";
             Refusal::of_field(ErrorCode::Unauthorized, "Authorization", message).into_response()
         }
@@ -149,7 +187,7 @@ mod tests {
     }
 
     fn check_method(method: Method, listen: &str, headers: &[(&str, &str)]) -> bool {
-        let access = Access { listen: listen.parse().unwrap(), token: None };
+        let access = Access { listen: listen.parse().unwrap(), token: None, guesses: Guesses::default() };
         let request = Request::builder().method(method).uri("/");
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
         check_names(&access, &request.body(Body::empty()).unwrap()).is_ok()

@@ -1,5 +1,6 @@
 //! Connections: how many, how long they may take, and how they end.
 
+mod guests;
 mod handshake;
 mod visitor;
 
@@ -13,6 +14,7 @@ use std::time::Duration;
 
 use axum::{Extension, Router};
 use door::{Door, Full};
+use http_body_util::BodyExt as _;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
@@ -175,10 +177,20 @@ where
     // Boxed, because only a future that can be moved can give its connection back for the lingering end.
     let visitor = visitor.clone();
     let answer = hyper::service::service_fn(move |mut request: hyper::Request<_>| {
-        visitor.ask();
+        let under_way = visitor.ask();
         request.extensions_mut().insert(visitor.clone());
+        let answer = router.clone().oneshot(request);
+        // Until the last byte of the body is out.
+        let held = move |answer: axum::response::Response| {
+            answer.map(|body| {
+                body.map_frame(move |frame| {
+                    let _ = &under_way;
+                    frame
+                })
+            })
+        };
         let answered: Pin<Box<dyn Future<Output = Result<_, Infallible>> + Send>> =
-            Box::pin(router.clone().oneshot(request));
+            Box::pin(async move { answer.await.map(held) });
         answered
     });
     let mut connection = http1::Builder::new()

@@ -1,18 +1,16 @@
 //! A connection as the door sees it: a stranger until its first request has the right to be answered.
 
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use door::{Door, Full, Pass};
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Notify;
 
+use super::guests::{GUESTS_MAX, Guest, Guests, Place};
 use crate::api::ErrorCode;
 use crate::http::refusal::Refusal;
-
-/// The most guests at once, whatever the door allows: each may take some hundred kilobytes.
-pub(super) const GUESTS_MAX: usize = 512;
 
 /// How long a connection may take until its first request is there, a TLS handshake included.
 pub(super) const FIRST_HEAD_TIME_MAX: Duration = Duration::from_secs(10);
@@ -20,7 +18,7 @@ pub(super) const FIRST_HEAD_TIME_MAX: Duration = Duration::from_secs(10);
 /// Where visitors come in.
 pub(super) struct Entrance {
     door: Door,
-    places: Arc<Semaphore>,
+    guests: Arc<Guests>,
 }
 
 /// A connection, for its task and for the requests on it.
@@ -30,20 +28,23 @@ pub(in crate::http) struct Visitor(Arc<Inner>);
 struct Inner {
     standing: Mutex<Standing>,
     /// Where it gets its place once it is a guest.
-    places: Arc<Semaphore>,
+    guests: Arc<Guests>,
+    guest: Guest,
     has_asked: AtomicBool,
-    turned_out: Arc<Notify>,
 }
+
+/// A request that is being answered, until it is dropped.
+pub(super) struct UnderWay(Arc<AtomicUsize>);
 
 struct Standing {
     pass: Pass,
     /// That of a guest.
-    place: Option<OwnedSemaphorePermit>,
+    place: Option<Place>,
 }
 
 impl Entrance {
     pub(super) fn new(door: Door) -> Self {
-        Self { door, places: Arc::new(Semaphore::new(GUESTS_MAX)) }
+        Self { door, guests: Arc::default() }
     }
 
     /// Lets a stranger in.
@@ -55,8 +56,9 @@ impl Entrance {
         let tell = Arc::clone(&turned_out);
         let pass = self.door.enter(Some(peer), move || tell.notify_one())?;
         let standing = Mutex::new(Standing { pass, place: None });
-        let (places, has_asked) = (Arc::clone(&self.places), AtomicBool::new(false));
-        Ok(Visitor(Arc::new(Inner { standing, places, has_asked, turned_out })))
+        let guest = Guest { address: peer, n_requests: Arc::default(), turned_out };
+        let (guests, has_asked) = (Arc::clone(&self.guests), AtomicBool::new(false));
+        Ok(Visitor(Arc::new(Inner { standing, guests, guest, has_asked })))
     }
 
     /// The most visitors at once.
@@ -67,9 +69,12 @@ impl Entrance {
 }
 
 impl Visitor {
-    /// Notes that a whole head of a request is there.
-    pub(super) fn ask(&self) {
+    /// Notes that a whole head of a request is there, to be answered until what this returns is dropped.
+    pub(super) fn ask(&self) -> UnderWay {
         self.0.has_asked.store(true, Ordering::Relaxed);
+        let n_requests = Arc::clone(&self.0.guest.n_requests);
+        n_requests.fetch_add(1, Ordering::Relaxed);
+        UnderWay(n_requests)
     }
 
     /// Makes it a guest, because its request has the right to be answered. Nothing happens to one that is.
@@ -81,10 +86,8 @@ impl Visitor {
         if standing.place.is_some() {
             return Ok(());
         }
-        let Ok(place) = Arc::clone(&self.0.places).try_acquire_owned() else {
-            let message = format!("{GUESTS_MAX} connections are open, which is the most there can be");
-            return Err(Refusal::new(ErrorCode::TooMany, message));
-        };
+        let place =
+            self.0.guests.seat(self.0.guest.clone()).map_err(|message| Refusal::new(ErrorCode::TooMany, message))?;
         if !standing.pass.welcome() {
             return Err(Refusal::new(ErrorCode::TooMany, "too many connections were made at once; try again"));
         }
@@ -101,12 +104,18 @@ impl Visitor {
             }
         };
         tokio::select! {
-            () = self.0.turned_out.notified() => {}
+            () = self.0.guest.turned_out.notified() => {}
             () = is_late => {}
         }
     }
 
     fn standing(&self) -> MutexGuard<'_, Standing> {
         self.0.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
