@@ -1,7 +1,11 @@
 //! Whatever is asked, the node goes on: no request makes it fail, and every limit has an answer.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+
 use proptest::prelude::*;
 
+use super::stream::allow_more_files;
 use super::{Answer, Host, percent};
 
 /// Either an answer or a refusal with a reason, but never a fault of the node.
@@ -98,6 +102,29 @@ fn a_head_without_an_end_is_given_up() {
     let host = Host::start();
     let endless = [b"GET / HTTP/1.1\r\nX: ".as_slice(), &vec![b'x'; 200_000]].concat();
     assert_eq!(host.exchange(&endless).status, 431);
+}
+
+#[test]
+fn a_long_head_in_one_piece_is_refused() {
+    let host = Host::start();
+    let with = |n: usize| host.ask("GET", "/healthz", &[("X-Long", &"x".repeat(n))], b"").status;
+    assert_eq!([60_000, 70_000, 100_000].map(with), [200, 431, 431]);
+}
+
+#[test]
+fn idle_connections_keep_nobody_out() {
+    allow_more_files();
+    let host = Host::start();
+    let idle: Vec<TcpStream> = (0..600)
+        .map(|_| {
+            let mut stream = TcpStream::connect(host.address()).unwrap();
+            stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+            assert!(stream.read(&mut [0; 12]).unwrap() > 0);
+            stream
+        })
+        .collect();
+    assert_eq!(host.get("/healthz").status, 200);
+    drop(idle);
 }
 
 #[test]

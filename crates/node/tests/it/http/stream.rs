@@ -107,7 +107,7 @@ fn readers_of_the_same_choice_get_the_same_bytes() {
 }
 
 /// Both ends of every connection are files of this process, and 1,024 is what a shell commonly allows.
-fn allow_more_files() {
+pub(super) fn allow_more_files() {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
