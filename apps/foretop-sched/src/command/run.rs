@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use job::{Finished, News, Outputs, RunError, Runner};
-use sched::{Job, Spec};
+use sched::{Job, Plan, Spec};
 use text::figure::{percent, span_ns};
 use text::help::examples;
 use text::{Align, Table};
@@ -88,13 +88,23 @@ impl Run {
         let (stdin, inputs, security) = (Vec::new(), Vec::new(), self.protection.security()?);
         let runner = Runner { job, text, work, stdin, inputs, policy, folder, security, confidence, lost_after };
         let copy = |outputs: &Outputs, out: &mut dyn Write| outputs.copy(out).map_err(|error| Failure::of(&error));
-        have_done(&runner, &self.destination, &self.page, out, &copy)
+        have_done(&runner, Cost::Stated, &self.destination, &self.page, out, &copy)
     }
+}
+
+/// What is known of the processor time of units before any is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cost {
+    /// Somebody states it, and forecasts of the run begin with it.
+    Stated,
+    /// Nothing but how units compare with each other: there is no forecast before one is done.
+    Unknown,
 }
 
 /// Has it done, tells of it on standard error, and puts the outputs together where they are wanted.
 pub fn have_done(
     runner: &Runner,
+    cost: Cost,
     destination: &Destination,
     page: &ShowPage,
     out: &mut dyn Write,
@@ -106,11 +116,13 @@ pub fn have_done(
         let _ = writeln!(io::stderr().lock(), "the run is shown at http://{}/", page.address());
     }
     let mut tell = |news: News<'_>| {
-        if let (Some(page), News::Progress { seconds, expected, .. }) = (&page, &news) {
+        if let (Some(page), News::Progress { n_done, seconds, expected, .. }) = (&page, &news)
+            && (cost == Cost::Stated || *n_done > 0)
+        {
             page.expect(*seconds, expected);
         }
         // Whoever does not read this goes without it.
-        let _ = show(&news, &mut io::stderr().lock());
+        let _ = show(&news, cost, &mut io::stderr().lock());
     };
     let done = job::run(runner, &|| interruption.has_come(), &mut tell);
     if let Some(page) = page {
@@ -120,7 +132,7 @@ pub fn have_done(
         RunError::NoCommand | RunError::NoEndpoint(_) | RunError::Endpoint { .. } => Failure::usage_of(&error),
         _ => Failure::of(&error),
     })?;
-    let _ = summarize(&finished, &mut io::stderr().lock());
+    let _ = summarize(&finished, cost, &mut io::stderr().lock());
     match &destination.out {
         Some(path) => {
             let cannot = |error: io::Error| Failure::work(format!("cannot write `{}`: {error}", path.display()));
@@ -136,7 +148,7 @@ fn seconds(seconds: f64) -> String {
     span_ns(1e9 * seconds)
 }
 
-fn show(news: &News<'_>, err: &mut dyn Write) -> io::Result<()> {
+fn show(news: &News<'_>, cost: Cost, err: &mut dyn Write) -> io::Result<()> {
     match news {
         News::Joined { worker, host, n_slots } => {
             writeln!(err, "{worker} is there: {n_slots} at a time on {}", text::printable(host))
@@ -155,13 +167,16 @@ fn show(news: &News<'_>, err: &mut dyn Write) -> io::Result<()> {
                     workers[share.worker].name.clone(),
                     share.n_units.to_string(),
                     percent(share.share),
-                    seconds(share.seconds),
+                    if cost == Cost::Stated { seconds(share.seconds) } else { "-".to_owned() },
                     share.reason.clone(),
                 ]);
             }
             let (lower, upper) = (seconds(plan.interval.lower), seconds(plan.interval.upper));
             write!(err, "{table}")?;
-            writeln!(err, "all done after {} ({lower} to {upper})", seconds(plan.makespan))
+            match cost {
+                Cost::Stated => writeln!(err, "all done after {} ({lower} to {upper})", seconds(plan.makespan)),
+                Cost::Unknown => writeln!(err, "no forecast before a unit is done; --cost states what all of it takes"),
+            }
         }
         News::Decided { what, worker, n_units, why } => {
             let units = if *n_units == 1 { "unit" } else { "units" };
@@ -172,7 +187,8 @@ fn show(news: &News<'_>, err: &mut dyn Write) -> io::Result<()> {
         }
         News::Progress { n_done, n_units, seconds: since, expected } => {
             let last = expected.iter().max_by(|one, other| one.median.total_cmp(&other.median));
-            let rest = last.filter(|last| last.n_left > 0).map_or_else(String::new, |last| {
+            let is_known = cost == Cost::Stated || *n_done > 0;
+            let rest = last.filter(|last| is_known && last.n_left > 0).map_or_else(String::new, |last| {
                 let (lower, upper) = (seconds(last.lower), seconds(last.upper));
                 format!(
                     "; {} is forecast to be the last, in {} ({lower} to {upper})",
@@ -186,7 +202,7 @@ fn show(news: &News<'_>, err: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-fn summarize(finished: &Finished, err: &mut dyn Write) -> io::Result<()> {
+fn summarize(finished: &Finished, cost: Cost, err: &mut dyn Write) -> io::Result<()> {
     let Some(plan) = &finished.plan else { return writeln!(err, "everything was done before") };
     let mut table = Table::of_figures(&["worker", "units", "at work", "processor", "got of it"]);
     for part in &finished.parts {
@@ -200,6 +216,20 @@ fn summarize(finished: &Finished, err: &mut dyn Write) -> io::Result<()> {
         ]);
     }
     write!(err, "{table}")?;
+    if cost == Cost::Unknown {
+        writeln!(err, "done after {}", seconds(finished.seconds))?;
+    } else {
+        summarize_forecast(finished, plan, err)?;
+    }
+    let regret = finished.seconds / finished.hindsight;
+    let (moved, twins) = (finished.n_moved, finished.n_twins);
+    writeln!(
+        err,
+        "{regret:.2} times what the same workers needed without a gap; units moved {moved}, run twice {twins}"
+    )
+}
+
+fn summarize_forecast(finished: &Finished, plan: &Plan, err: &mut dyn Write) -> io::Result<()> {
     let held =
         if (plan.interval.lower..=plan.interval.upper).contains(&finished.seconds) { "inside" } else { "outside of" };
     let (lower, upper) = (seconds(plan.interval.lower), seconds(plan.interval.upper));
@@ -209,13 +239,8 @@ fn summarize(finished: &Finished, err: &mut dyn Write) -> io::Result<()> {
         "done after {}, {held} the forecast of {lower} to {upper}; its median is off by {error}",
         seconds(finished.seconds)
     )?;
-    if let Some(share) = finished.units_held {
-        writeln!(err, "{} of the units' times lay in their own intervals", percent(share))?;
+    match finished.units_held {
+        Some(share) => writeln!(err, "{} of the units' times lay in their own intervals", percent(share)),
+        None => Ok(()),
     }
-    let regret = finished.seconds / finished.hindsight;
-    let (moved, twins) = (finished.n_moved, finished.n_twins);
-    writeln!(
-        err,
-        "{regret:.2} times what the same workers needed without a gap; units moved {moved}, run twice {twins}"
-    )
 }

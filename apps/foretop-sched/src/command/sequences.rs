@@ -12,7 +12,7 @@ use sched::{Job, Spec, Work};
 use text::help::examples;
 use units::Confidence;
 
-use super::run::{Destination, ShowPage, have_done};
+use super::run::{Cost, Destination, ShowPage, have_done};
 use crate::protection::Protection;
 use program::Failure;
 
@@ -50,9 +50,9 @@ pub struct Sequences {
     #[arg(long, value_name = "N")]
     library_parts: Option<NonZero<usize>>,
 
-    /// The processor time that the whole search takes, as far as is known; finished parts correct it
-    #[arg(long, value_name = "SPAN", default_value = "1m", value_parser = units::span::parse)]
-    cost: Duration,
+    /// The processor time that the whole search takes, as far as is known; finished parts correct it [default: not known, and there is no forecast before a part is done]
+    #[arg(long, value_name = "SPAN", value_parser = units::span::parse)]
+    cost: Option<Duration>,
 
     /// How certain the interval of the time is
     #[arg(long, value_name = "SHARE", default_value = "0.8")]
@@ -76,6 +76,9 @@ pub struct Sequences {
     words: Vec<String>,
 }
 
+/// The time by which parts are compared until one is done: any would do.
+const COST_GUESS: Duration = Duration::from_secs(60);
+
 impl Sequences {
     pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         let n_units = Search::n_units(&self.words).map_err(|error| Failure::usage_of(&error))?;
@@ -91,7 +94,8 @@ impl Sequences {
             let _ = writeln!(io::stderr().lock(), "caution: {caution}");
         }
         let job = job_of(&search, &self.workers)?;
-        let second = self.cost.as_secs_f64() / search.costs.iter().sum::<f64>();
+        let known = if self.cost.is_some() { Cost::Stated } else { Cost::Unknown };
+        let second = self.cost.unwrap_or(COST_GUESS).as_secs_f64() / search.costs.iter().sum::<f64>();
         let work = Work::new(search.costs.iter().map(|cost| second * cost));
         let runner = Runner {
             job,
@@ -106,7 +110,7 @@ impl Sequences {
             confidence: self.confidence,
             lost_after: self.lost_after,
         };
-        have_done(&runner, &self.destination, &self.page, out, &|outputs, out| {
+        have_done(&runner, known, &self.destination, &self.page, out, &|outputs, out| {
             let n_uncertain = search.put_together(outputs, out).map_err(|error| Failure::of(&error))?;
             if n_uncertain > 0 {
                 let _ = writeln!(

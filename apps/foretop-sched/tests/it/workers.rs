@@ -149,3 +149,26 @@ fn sequences_are_a_command_of_their_own() {
     assert_eq!(ended.status.code(), Some(2));
     assert!(told(&ended).contains("`grep x` is no search that can be cut"), "{}", told(&ended));
 }
+
+#[test]
+fn a_search_whose_cost_nobody_knows_is_not_forecast_before_a_part_is_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    fs::write(at("lib.fa"), ">a\nACGT\n").unwrap();
+    fs::write(at("q.fa"), ">q\nACGT\n>r\nACGTACGT\n").unwrap();
+    // It finds nothing.
+    let hired = hire(&["--allow", "ssw-align=/bin/true -*"]);
+    let place = hired.endpoint.strip_prefix("source:tcp:").unwrap();
+    let search = |more: &[&str], run: &str| {
+        let mut command = foretop_sched();
+        command.args(["sequences", "--worker", place, "--run", &at(run)]).args(more);
+        let ended = command.args(["--", "ssw-align", "-p", &at("lib.fa"), &at("q.fa")]).output().unwrap();
+        assert_eq!(ended.status.code(), Some(0), "{}", told(&ended));
+        told(&ended)
+    };
+    let unknown = search(&[], "unknown");
+    assert!(unknown.contains("no forecast before a unit is done") && unknown.contains("\ndone after "), "{unknown}");
+    assert!(!unknown.contains("the forecast of"), "{unknown}");
+    let stated = search(&["--cost", "1s"], "stated");
+    assert!(stated.contains("all done after ") && stated.contains("the forecast of"), "{stated}");
+}
