@@ -36,6 +36,17 @@ impl std::str::FromStr for Packing {
     }
 }
 
+#[cfg(feature = "zstd")]
+impl std::fmt::Display for Packing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Plain => f.write_str("0"),
+            Self::Zstd(level) => write!(f, "{level}"),
+            Self::Paced => f.write_str("paced"),
+        }
+    }
+}
+
 /// Literals that do not unpack to what the group says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the packed bytes are damaged")]

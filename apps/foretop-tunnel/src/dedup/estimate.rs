@@ -75,12 +75,22 @@ enum Format {
     Json,
 }
 
-/// Below this share of known bytes nobody gains much.
+/// Below this share of known bytes nobody gains much by them, and below this ratio nobody gains much at all.
 const LITTLE: f64 = 0.01;
+const RATIO_LITTLE: f64 = 1.1;
+
+/// What packs new bytes. zstd alone has the level that its program has by default, as that is what people compare with.
+fn level_of(method: Method, given: Packing) -> Packing {
+    match (method, given) {
+        (Method::Zstd { .. }, Packing::Paced) => Packing::Zstd(3),
+        _ => given,
+    }
+}
 
 /// What one method found, and how long that took.
 struct Row {
     method: Method,
+    level: Packing,
     found: Found,
     /// Processor time in encoding, reading left out.
     cpu_seconds: f64,
@@ -100,7 +110,8 @@ impl Estimate {
         };
         let mut rows = Vec::new();
         for &method in compared {
-            let mut estimator = Estimator::new(method, self.level, shape)
+            let level = level_of(method, self.level);
+            let mut estimator = Estimator::new(method, level, shape)
                 .map_err(|error| Failure::usage(format!("{error}, with --width and --height")))?;
             if self.wire == OnWire::Paper {
                 let told = format!(
@@ -108,7 +119,7 @@ impl Estimate {
                 );
                 estimator = estimator.on_paper().ok_or_else(|| Failure::usage(told))?;
             }
-            rows.push(row(method, estimator, &self.files, n_flush as usize)?);
+            rows.push(row(method, level, estimator, &self.files, n_flush as usize)?);
         }
         match self.format {
             Format::Table => written(write!(out, "{}\n{}", table(&rows), conclusion(&rows))),
@@ -128,7 +139,13 @@ impl Estimate {
     }
 }
 
-fn row(method: Method, mut estimator: Estimator, files: &[PathBuf], n_flush: usize) -> Result<Row, Failure> {
+fn row(
+    method: Method,
+    level: Packing,
+    mut estimator: Estimator,
+    files: &[PathBuf],
+    n_flush: usize,
+) -> Result<Row, Failure> {
     let mut cpu_seconds = 0.0;
     let mut buffer = vec![0; n_flush];
     for path in files {
@@ -148,7 +165,7 @@ fn row(method: Method, mut estimator: Estimator, files: &[PathBuf], n_flush: usi
     if found.tally.n_given == 0 {
         return Err(Failure::work(format!("there is nothing in {}", names(files))));
     }
-    Ok(Row { method, found, cpu_seconds })
+    Ok(Row { method, level, found, cpu_seconds })
 }
 
 /// Processor time of this thread, in seconds.
@@ -176,6 +193,14 @@ fn names(files: &[PathBuf]) -> String {
 }
 
 impl Row {
+    /// The method, and the level of one that only packs.
+    fn name(&self) -> String {
+        match (self.method, self.level) {
+            (Method::Zstd { .. }, Packing::Zstd(level)) => format!("{}, level {level}", self.method),
+            (method, _) => method.to_string(),
+        }
+    }
+
     fn ratio(&self) -> f64 {
         self.found.tally.n_given as f64 / self.found.tally.n_wire.max(1) as f64
     }
@@ -198,6 +223,7 @@ impl Row {
         let tally = self.found.tally;
         json!({
             "segmenter": self.method.to_string(),
+            "level": self.level.to_string(),
             "given_bytes": tally.n_given,
             "matched_bytes": tally.n_matched,
             "matches": tally.n_matches,
@@ -220,7 +246,12 @@ fn conclusion(rows: &[Row]) -> String {
         return told;
     }
     let known = text::figure::percent(row.known());
-    format!("{told}Only {known} of it was there before: compressed or encrypted files hide what they have in common.\n")
+    let why = if row.ratio() < RATIO_LITTLE {
+        "compressed or encrypted files hide what they have in common"
+    } else {
+        "nearly all that is saved comes from packing each part by itself"
+    };
+    format!("{told}Only {known} of it was there before: {why}.\n")
 }
 
 fn table(rows: &[Row]) -> Table {
@@ -229,7 +260,7 @@ fn table(rows: &[Row]) -> Table {
     for row in rows {
         let tally = row.found.tally;
         table.row([
-            row.method.to_string(),
+            row.name(),
             format!("{:.2}", row.ratio()),
             row.of_matches(text::figure::percent(row.known())),
             text::figure::format(tally.n_wire as f64, "bytes"),

@@ -44,6 +44,29 @@ fn the_table_has_a_row_for_each_segmenter() {
 }
 
 #[test]
+fn zstd_alone_has_the_level_of_its_program_and_says_so() {
+    let shown = |arguments: &[&str]| {
+        let output = estimate(&[arguments, &["--segmenter", "zstd-27", "Cargo.lock"]].concat());
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(shown(&[]).contains("\nzstd-27, level 3 "), "{}", shown(&[]));
+    assert!(shown(&["--level", "9"]).contains("\nzstd-27, level 9 "));
+    let json = |level: &str| serde_json::from_str::<serde_json::Value>(&shown(&["--format", "json", "--level", level])).unwrap();
+    assert_eq!(json("paced")["wire_bytes"], json("3")["wire_bytes"]);
+    assert_eq!(json("paced")["level"], "3");
+}
+
+#[test]
+fn what_packs_well_by_itself_is_not_called_compressed() {
+    let folder = tempfile::tempdir().unwrap();
+    let zeros = folder.path().join("zeros");
+    std::fs::write(&zeros, vec![0; 1 << 20]).unwrap();
+    let output = estimate(&["--segmenter", "anchors-8", zeros.to_str().unwrap()]);
+    let table = String::from_utf8(output.stdout).unwrap();
+    assert!(table.contains("comes from packing each part by itself"), "{table}");
+}
+
+#[test]
 fn the_papers_wire_is_what_an_exchange_over_it_takes() {
     let sent = |wire: &str| {
         let output =
