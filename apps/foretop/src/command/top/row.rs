@@ -19,6 +19,10 @@ pub struct Row {
     pub id: String,
     /// As people see it.
     pub name: String,
+    /// Whether it is of a single core.
+    pub is_of_core: bool,
+    /// Whether any sample was something else than zero.
+    pub has_moved: bool,
     pub aliases: Vec<String>,
     /// The other host that it is of, where the node follows one's stream.
     pub host: Option<String>,
@@ -42,6 +46,8 @@ impl Row {
         let mut row = Self {
             id: series.id.clone(),
             name: String::new(),
+            is_of_core: series.source == api::Source::Sensor && series.labels.contains_key("core"),
+            has_moved: series.last.is_some_and(|last| last.value.is_some_and(is_nonzero)),
             aliases: Vec::new(),
             host: None,
             unit: String::new(),
@@ -84,6 +90,7 @@ impl Row {
         let Some(last) = samples.values.len().checked_sub(1) else { return };
         let skipped = samples.values.len().saturating_sub(HISTORY_MAX);
         self.history = samples.values.iter().skip(skipped).map(|value| value.unwrap_or(f64::NAN)).collect();
+        self.has_moved |= self.history.iter().any(|value| is_nonzero(*value));
         self.time = Some(node_api::moment(samples.start, samples.step_seconds, last));
     }
 
@@ -97,6 +104,7 @@ impl Row {
         let n_gaps = n_new.saturating_sub(1).min(HISTORY_MAX);
         self.history.extend(std::iter::repeat_n(f64::NAN, n_gaps));
         self.history.push_back(value.unwrap_or(f64::NAN));
+        self.has_moved |= value.is_some_and(is_nonzero);
         self.history.drain(..self.history.len().saturating_sub(HISTORY_MAX));
         self.time = Some(time);
     }
@@ -131,6 +139,10 @@ impl Row {
         let ahead = self.ahead(lead)?;
         Some(relative((ahead.mean - self.value()?).abs(), ahead.mean, self.value()))
     }
+}
+
+fn is_nonzero(value: f64) -> bool {
+    !value.is_nan() && value != 0.0
 }
 
 /// Of nothing, nothing is a small part: a signal that is and stays 0 sorts last.

@@ -27,7 +27,7 @@ const FAR_HORIZONS: [Duration; 4] = [
 /// What the signals are sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Sort {
-    /// In the node's order: the most telling signals first.
+    /// In the node's order, the most telling signals first; those that were always zero come after all others, and those of single cores last.
     Table,
     /// A to Z.
     Name,
@@ -230,7 +230,7 @@ impl State {
     pub fn visible(&self) -> Vec<&Row> {
         let mut rows: Vec<&Row> = self.rows.iter().filter(|row| self.shows(row)).collect();
         match self.sort {
-            Sort::Table => {}
+            Sort::Table => rows.sort_by_key(|row| (row.is_of_core, !row.has_moved)),
             Sort::Name => rows.sort_by(|a, b| a.name.cmp(&b.name)),
             Sort::Value => return self.by_value(rows),
             Sort::Uncertainty => sort_by_figure(&mut rows, |row| row.uncertainty(self.lead())),

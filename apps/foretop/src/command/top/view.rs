@@ -83,7 +83,7 @@ fn draw_footer(frame: &mut Frame<'_>, area: Rect, state: &State, palette: &Palet
         Mode::Help => Line::styled("any key goes back", palette.dim),
         Mode::Detail => Line::styled("Esc list   + - horizon   ↑ ↓ signal   ? help   q quit", palette.dim),
         Mode::List => Line::styled(
-            "/ filter   t n v u c sort   r reverse   + - horizon   Enter detail   ? help   q quit",
+            "/ filter  t n v u c sort  r reverse  + - horizon  Enter detail  ? help  q quit",
             palette.dim,
         ),
     };
@@ -118,7 +118,7 @@ mod tests {
                 memory.available           11.2 GiB ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇⠉⠉⠉⠉⠉⠉⠉⠉⠉    11.2 GiB     10.5 … 11.8 GiB
                 swap.used                         - ▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁
 
-                / filter   t n v u c sort   r reverse   + - horizon   Enter detail   ? help   q quit
+                / filter  t n v u c sort  r reverse  + - horizon  Enter detail  ? help  q quit
             "#]],
         );
     }

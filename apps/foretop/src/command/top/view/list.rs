@@ -16,6 +16,8 @@ pub const HEADER_HEIGHT: u16 = 1;
 const NAME_WIDTHS: (usize, usize) = (16, 34);
 /// A drawing of fewer characters shows nothing.
 const DRAWING_MIN: usize = 8;
+/// The head of the part of a drawing that looks ahead.
+const AHEAD: &str = "AHEAD";
 /// From this width on there is room for air.
 const WIDE: usize = 100;
 
@@ -97,7 +99,9 @@ fn header<'a>(state: &State, columns: &Columns, palette: &Palette) -> Line<'a> {
     let mut text = format!("{:<name$}", format!("SIGNAL{}", mark(Sort::Name)));
     text += &format!("{gap}{:>value$}", format!("NOW{}", mark(Sort::Value)));
     if columns.has_drawing() {
-        text += &format!("{gap}{:<history$}{:<ahead$}", "", "AHEAD");
+        let drawing = history + ahead;
+        let place = history.min(drawing.saturating_sub(AHEAD.len()));
+        text += &format!("{gap}{:place$}{AHEAD:<rest$}", "", rest = drawing - place);
     }
     if columns.has_mean {
         text += &format!("{gap}{:>value$}", format!("IN {}s{}", tidy(seconds), mark(Sort::Change)));
