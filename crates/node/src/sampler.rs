@@ -88,11 +88,17 @@ impl Sampler {
         }
         self.source.read(began, &mut self.readings);
         self.hub.take_tick(self.feed.as_ref(), due, &self.readings);
-        let has_failed = self.source.n_errors() > n_errors;
+        let n_errors_now = self.source.n_errors();
+        let problem = self.source.last_error().filter(|_| n_errors_now > n_errors);
+        // The first one, the second, the fourth and so on: one that comes at each tick must not fill the log.
+        if let Some(problem) = problem.as_deref().filter(|_| n_errors_now.checked_ilog2() > n_errors.checked_ilog2()) {
+            let source = self.feed.as_ref().map_or("this host", |feed| &*feed.name);
+            tracing::warn!(source, n_errors = n_errors_now, problem, "a reading failed");
+        }
         let beat = Beat {
             due,
-            n_sensor_errors: self.source.n_errors(),
-            sensor_problem: self.source.last_error().filter(|_| has_failed),
+            n_sensor_errors: n_errors_now,
+            sensor_problem: problem,
             took: self.clock.monotonic().saturating_sub(began),
         };
         self.hub.note(self.feed.as_ref().map(|feed| &feed.name), beat);
