@@ -144,6 +144,30 @@ impl Way {
         matches!(self, Self::Mail(_))
     }
 
+    /// Tells of a warning that is only a trial, to see whether it arrives.
+    ///
+    /// # Errors
+    /// When nobody was told.
+    pub fn send_trial(&self, host: &str, at: Timestamp) -> Result<(), TellError> {
+        let trial = Alert {
+            rule: "trial".to_owned(),
+            host: host.to_owned(),
+            series: String::new(),
+            summary: "this is a trial of `foretop rules try`; nothing is wrong".to_owned(),
+            probability: 0.0,
+            stands: true,
+            repeated: false,
+            since: at,
+            at,
+            origin: at,
+            url: String::new(),
+            picture_url: String::new(),
+            png: None,
+        };
+        let trial = [trial];
+        self.tell(&trial, &trial, Duration::from_secs(60))
+    }
+
     /// Tells of what has changed, and of what stands where that is wanted; what stands is good for `keep`.
     fn tell(&self, changes: &[Alert], standing: &[Alert], keep: Duration) -> Result<(), TellError> {
         match self {

@@ -1,6 +1,7 @@
 //! `foretop rules`: what somebody wants to be warned of, tried on what a node has seen.
 
 mod prometheus;
+mod trial;
 mod watch;
 
 use std::io::Write;
@@ -49,6 +50,7 @@ enum What {
     Test(Test),
     Watch(watch::Watch),
     Silence(Silence),
+    Try(trial::Try),
     Prometheus(prometheus::Prometheus),
 }
 
@@ -156,6 +158,7 @@ impl RulesCommand {
             What::Test(test) => test.run(out),
             What::Watch(watch) => watch.run(out),
             What::Silence(silence) => silence.run(out),
+            What::Try(trial) => trial.run(out),
             What::Prometheus(prometheus) => prometheus.run(out),
         }
     }

@@ -74,6 +74,14 @@ pub struct Up {
     show_config: bool,
 }
 
+/// The ways in which a node with this configuration warns.
+///
+/// # Errors
+/// When the file is no configuration, or a way makes no sense.
+pub fn ways(config: &Path) -> anyhow::Result<Vec<Way>> {
+    Ok(Settings::read(config)?.to_warnings()?.ways)
+}
+
 /// The outermost layer of the configuration; what is absent is left to those below.
 #[derive(Args)]
 struct Flags {

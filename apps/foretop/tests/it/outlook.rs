@@ -170,6 +170,25 @@ fn a_file_of_rules_that_makes_no_sense_exits_with_2() {
     run(&["rules", "test", "/nowhere.toml"]).check_failed(2, "cannot read `/nowhere.toml`");
 }
 
+#[test]
+fn a_trial_message_goes_each_way_and_says_which_failed() {
+    let folder = folder();
+    let (config, said) = (folder.path().join("foretop.toml"), folder.path().join("said"));
+    let command = |run: &str| format!("[[warn.command]]\nrun = [\"/bin/sh\", \"-c\", \"{run}\"]\n");
+    std::fs::write(&config, command(&format!("cat > {}", said.display()))).unwrap();
+    let config = config.to_str().unwrap();
+    assert_eq!(run(&["rules", "try", "--config", config]).output(), "command /bin/sh: told\n");
+    let told: serde_json::Value = serde_json::from_slice(&std::fs::read(&said).unwrap()).unwrap();
+    assert_eq!((&told["warnings"][0]["rule"], &told["warnings"][0]["stands"]), (&"trial".into(), &true.into()));
+    std::fs::write(config, command("exit 3")).unwrap();
+    let ended = run(&["rules", "try", "--config", config]);
+    ended.check_failed(1, "1 of 1 ways could not be told");
+    assert!(ended.stdout.contains("command /bin/sh: not told: `/bin/sh` failed: exit status: 3"), "{}", ended.stdout);
+    std::fs::write(config, "").unwrap();
+    run(&["rules", "try", "--config", config]).check_failed(1, "says of no way to warn");
+    run(&["rules", "try"]).check_failed(2, "--config");
+}
+
 /// An Alertmanager that answers the first request with 503 and all others with 200, and hands on the bodies.
 fn alertmanager() -> (String, mpsc::Receiver<serde_json::Value>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
