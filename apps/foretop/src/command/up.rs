@@ -8,9 +8,10 @@ mod streams;
 mod warnings;
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use alert::Way;
 use anyhow::Context;
 use clap::Args;
 use clap::builder::FalseyValueParser;
