@@ -1,4 +1,4 @@
-//! The rules for all packages of this workspace: floors, what low floors may use, the list of rooms.
+//! The rules for all packages of this workspace: floors, what low floors may use, the list of rooms, and how doc comments begin.
 //!
 //! [`breaches`] checks values: packages as [`Package`]s, the list of rooms as [`Room`]s. [`read_packages`] reads the
 //! former from this workspace, [`read_rooms`] the latter from `ARCHITECTURE.md`.
@@ -6,8 +6,10 @@
 
 mod document;
 mod paths;
+mod summary;
 mod workspace;
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use document::{Room, read_rooms};
@@ -88,6 +90,13 @@ pub enum Breach {
          dev-dependencies if tests use it"
     )]
     Unused { package: String, dependency: String },
+    #[error(
+        "{n} doc comments of {package} open with a clause or a preposition, and {allowed} may: begin with a noun or a verb in the third \
+         person (docs/style.md), for example in `{example}`"
+    )]
+    Headless { package: String, n: usize, allowed: usize, example: String },
+    #[error("{n} doc comments of {package} open with a clause or a preposition, and {allowed} may: lower that number in `HEADLESS` to {n}")]
+    FewerHeadless { package: String, n: usize, allowed: usize },
     #[error("the list of rooms in ARCHITECTURE.md lacks {package}, which its manifest puts on {}", floor_text(*floor))]
     NotListed { package: String, floor: Option<u32> },
     #[error("the list of rooms in ARCHITECTURE.md has {room}, and there is no such package")]
@@ -182,6 +191,9 @@ const UNIFY: &str = "unify";
 const FORBIDDEN_IN_LIBRARIES: &[(&str, &str)] =
     &[("anyhow", PROGRAM), ("clap", PROGRAM), ("tracing-subscriber", PROGRAM)];
 
+/// The number of doc comments that may open with a clause or a preposition, in packages that have any. It only falls.
+pub const HEADLESS: &[(&str, usize)] = &[];
+
 /// Every rule that does not hold for these packages and this list of rooms, in the order of the packages, then of
 /// the list.
 pub fn breaches(packages: &[Package], rooms: &[Room]) -> Vec<Breach> {
@@ -199,6 +211,7 @@ pub fn breaches(packages: &[Package], rooms: &[Room]) -> Vec<Breach> {
             }
         }
         found.extend(unused(package));
+        found.extend(headless(package));
     }
     found.extend(disagreements(packages, rooms));
     found
@@ -265,6 +278,18 @@ fn unused(package: &Package) -> Vec<Breach> {
     unused
         .map(|dependency| Breach::Unused { package: package.name.clone(), dependency: dependency.package.clone() })
         .collect()
+}
+
+fn headless(package: &Package) -> Option<Breach> {
+    let sources = package.sources.iter().filter(|source| source.kind == Kind::Normal && package.place == Place::OnAFloor);
+    let lines: Vec<&str> = sources.flat_map(|source| summary::headless(&source.text)).collect();
+    let allowed = HEADLESS.iter().find(|(name, _)| *name == package.name).map_or(0, |(_, n)| *n);
+    let (name, n) = (package.name.clone(), lines.len());
+    match n.cmp(&allowed) {
+        Ordering::Greater => Some(Breach::Headless { package: name, n, allowed, example: lines[0].to_owned() }),
+        Ordering::Less => Some(Breach::FewerHeadless { package: name, n, allowed }),
+        Ordering::Equal => None,
+    }
 }
 
 fn disagreements(packages: &[Package], rooms: &[Room]) -> Vec<Breach> {

@@ -202,3 +202,12 @@ after it
         [("units", Some(0)), ("series", Some(1)), ("picture", Some(1)), ("foretop", Some(6)), ("bench", None)];
     assert_eq!(listed, expected.map(|(name, floor)| (name.to_owned(), floor)));
 }
+
+#[test]
+fn doc_comments_begin_with_a_noun_or_a_verb() {
+    let source = "//! What it is.\n\n/// The sum.\n/// Of all parts.\nfn sum() {}\n    /// In seconds.\n    /// Whether it is.\n\
+                  #[cfg(test)]\nmod tests { /// How\n}\n/// Why not.\n";
+    let found = |kind| breaches_of(&[with_source(package("series", 1), kind, source)]);
+    let breach = Breach::Headless { package: "series".into(), n: 2, allowed: 0, example: "What it is.".into() };
+    assert_eq!((found(Kind::Normal), found(Kind::Development)), (vec![breach], vec![]));
+}
