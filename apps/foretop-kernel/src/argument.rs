@@ -1,4 +1,4 @@
-//! What commands have in common: which subsystems of what, and how they are read.
+//! Arguments that commands have in common: which subsystems of what, and how they are read.
 
 use std::io::{Cursor, Read};
 use std::path::PathBuf;
@@ -143,7 +143,7 @@ impl Measured {
         self.groups.as_deref().map_or_else(|| Ok(GroupLimits::default()), |text| text.parse().map_err(failed))
     }
 
-    /// What is measured.
+    /// Returns the node that is measured.
     pub fn node(&self) -> Result<Node, Failure> {
         self.node.parse().map_err(failed)
     }
@@ -156,7 +156,8 @@ pub fn user_points(path: &std::path::Path) -> Result<&'static Subsystem, Failure
     kernel::user::subsystem(&text).map_err(|error| Failure::usage(told(&error)))
 }
 
-/// What opens arms of these subsystems for these nodes. A note says why it does so by /proc, where that was left open.
+/// Returns the opener that arms these subsystems for these nodes. A note gives the reason if it does so by /proc, where
+/// that was left open.
 pub fn opener(
     source: Source,
     nodes: &[Node],

@@ -13,17 +13,17 @@ use record_file::RecordFile;
 
 use crate::command::failed;
 
-/// What a file says of where it is from.
+/// The origin that a file states.
 #[derive(Clone)]
 pub struct Origin {
     /// `host=…` and the like, by number.
     pub nodes: Vec<String>,
-    /// What it is called by whoever made it.
+    /// The title that the file's maker gave.
     pub title: Option<String>,
 }
 
 impl Origin {
-    /// With what is to be said of this host, here and now.
+    /// Returns the origin's attributes, together with those of this host, here and now.
     pub fn attributes(&self) -> Vec<(String, String)> {
         let mut attributes = record_file::origin(format!("foretop-kernel {}", env!("CARGO_PKG_VERSION")));
         attributes.extend([
@@ -43,7 +43,7 @@ pub struct Capture {
     made: BTreeMap<(u32, &'static str), [u64; 2]>,
 }
 
-/// What became of the records of traced points.
+/// The numbers of records of traced points, by what became of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fate {
     pub made: u64,
@@ -125,7 +125,7 @@ impl Sink for Capture {
     }
 }
 
-/// Where the text beside a file is.
+/// Returns the path of the text beside a file.
 pub fn beside(path: &Path) -> PathBuf {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".info");

@@ -1,4 +1,4 @@
-//! Where finished files go: a copy in a folder, or at a server that takes it by HTTP PUT.
+//! Delivery of finished files: a copy in a folder, or at a server that takes it by HTTP PUT.
 //!
 //! The text beside a file goes last, so that whoever waits for it finds the file whole.
 

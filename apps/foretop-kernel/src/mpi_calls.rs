@@ -1,4 +1,5 @@
-//! What MPI programs call on this host, taken from the rings that the tracer writes anyway: those of this user, and of all users where it is root.
+//! Calls of MPI programs on this host, taken from the rings that the tracer writes anyway: those of this user, and of
+//! all users where it is root.
 
 mod tally;
 
@@ -28,7 +29,8 @@ const NAME: &str = "mpi";
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Folders are looked through for new rings once a second, and at each reading.
 const N_LOOKS_BETWEEN: u32 = 10;
-/// Of one ring at each look; 30 ms of work. What is more waits for the next, or is overwritten and counted as lost.
+/// The greatest number of records of one ring at each look; 30 ms of work. More wait for the next, or are overwritten
+/// and counted as lost.
 const N_RECORDS_MAX: u64 = 1 << 20;
 /// Rings of one user that are known at the same time. Each that is read keeps a file open.
 const N_RINGS_MAX: usize = 2048;
@@ -47,7 +49,7 @@ pub struct WithMpi {
 }
 
 impl WithMpi {
-    /// Beside an opener of all other subsystems.
+    /// Puts the MPI calls beside an opener of all other subsystems.
     pub fn beside(others: Box<dyn Opener>) -> Self {
         Self { others, price: None }
     }
@@ -107,7 +109,7 @@ impl MpiCalls {
         Self { rings, _ends_with_this: ends }
     }
 
-    /// What was written before still counts as it was asked for then.
+    /// Changes the tally. What was written before still counts as it was asked for then.
     fn change(&self, make: impl FnOnce(&mut Tally)) -> Result<(), Error> {
         let mut rings = lock(&self.rings);
         rings.take();
@@ -151,7 +153,7 @@ impl Arm for MpiCalls {
 
 /// The rings of a node's processes, and what was in them.
 struct Rings {
-    /// Where folders of users are.
+    /// The place of the users' folders.
     memory: PathBuf,
     node: Node,
     followed: Vec<RingReader>,

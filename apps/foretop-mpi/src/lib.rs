@@ -1,4 +1,4 @@
-//! What the MPI programs share: how they start, what output can be chosen, and how they end.
+//! Common parts of the MPI programs: how they start, what output can be chosen, and how they end.
 //!
 //! Every rank parses the same arguments, but only rank 0 reports what is wrong with them, and all end with the same
 //! exit status: 0 done, 1 the work failed, 2 the command or its files make no sense.
@@ -49,7 +49,7 @@ pub enum Format {
     Csv,
 }
 
-/// How long `MPI_Finalize` may take once all ranks have come to it. MPICH 4.0.2 may wait in it for ever, over TCP
+/// Limit on the time of `MPI_Finalize` once all ranks have come to it. MPICH 4.0.2 may wait in it for ever, over TCP
 /// (pmodels/mpich#6596).
 const FINALIZE_LIMIT: Duration = Duration::from_secs(10);
 

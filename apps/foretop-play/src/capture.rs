@@ -21,15 +21,15 @@ struct Shared {
 #[derive(Default)]
 struct State {
     bytes: VecDeque<u8>,
-    /// Where in the medium the first of `bytes` is, or the next one to come.
+    /// Position of the first of `bytes` in the medium, or of the next one to come.
     at: u64,
-    /// What the source says of the medium.
+    /// The properties of the medium, as the source reports them.
     medium: Medium,
     has_opened: bool,
     /// The source brings nothing more from here on.
     has_ended: bool,
     failure: Option<String>,
-    /// Where the source should go on from, when the decoder asked for another place.
+    /// The position from which the source should go on, if the decoder asked for another place.
     sought: Option<u64>,
     n_received: u64,
     n_taken: u64,
@@ -41,16 +41,16 @@ struct State {
     is_closed: bool,
 }
 
-/// What a source knows of its medium.
+/// Properties of a medium that its source has found out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Medium {
-    /// How long it is, in bytes.
+    /// Length in bytes.
     pub length: Option<u64>,
     /// Whether it can go on from anywhere.
     pub is_seekable: bool,
 }
 
-/// What a source does next.
+/// The next action of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// Brings more.
@@ -61,7 +61,7 @@ pub enum Next {
     Nothing,
 }
 
-/// What there is, as of now.
+/// State of a capture at this moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Level {
     /// Bytes held.
@@ -76,7 +76,7 @@ pub struct Level {
     pub is_decoder_waiting: bool,
     /// Whether no more will come.
     pub has_ended: bool,
-    /// What went wrong with the source, where it gave up.
+    /// The error that made the source give up.
     pub failure: Option<String>,
     /// The medium.
     pub medium: Medium,
@@ -167,7 +167,7 @@ impl Capture {
         self.0.changed.notify_all();
     }
 
-    /// What there is.
+    /// Returns the state of the capture.
     pub fn level(&self) -> Level {
         let mut state = self.state();
         Level {
@@ -203,7 +203,7 @@ impl Capture {
     }
 }
 
-/// What the decoder reads from.
+/// The reader of the decoder.
 pub struct Reader {
     capture: Capture,
     medium: Medium,

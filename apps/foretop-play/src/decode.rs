@@ -38,7 +38,7 @@ pub const THREAD: &str = "decoder";
 /// Samples that are held at most, 128 MB of them: 64 channels at 192 kHz for 2.7 s.
 const N_SAMPLES_MAX: usize = 32 << 20;
 
-/// What is decoded and not played.
+/// Sound that is decoded and not played.
 #[derive(Clone)]
 pub struct Decoded(Arc<Shared>);
 
@@ -49,10 +49,10 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// How far to decode ahead.
+    /// Time to decode ahead.
     ahead: Duration,
     format: Option<Format>,
-    /// How long the medium is, where it says.
+    /// The length of the medium, if the medium states it.
     length_seconds: Option<f64>,
     samples: VecDeque<f32>,
     /// Frames decoded since the beginning, and the time that it took.
@@ -64,17 +64,17 @@ struct State {
     has_ended: bool,
     failure: Option<String>,
     sought_seconds: Option<f64>,
-    /// Where the first of `samples` is after a seek, told once.
+    /// Position of the first of `samples` after a seek, returned once.
     landed_seconds: Option<f64>,
     is_closed: bool,
 }
 
-/// What there is, as of now.
+/// State of decoding at this moment.
 #[derive(Clone, Debug)]
 pub struct Progress {
-    /// How the sound is written; `None` before the medium is known.
+    /// The format of the sound; `None` before the medium is known.
     pub format: Option<Format>,
-    /// How long the medium is, where it says.
+    /// The length of the medium, if the medium states it.
     pub length_seconds: Option<f64>,
     /// Frames that are decoded and not taken.
     pub n_ready: usize,
@@ -92,7 +92,7 @@ pub struct Progress {
     pub remark: Option<&'static str>,
     /// Whether no more will come.
     pub has_ended: bool,
-    /// Why the medium cannot be played.
+    /// The reason why the medium cannot be played.
     pub failure: Option<String>,
 }
 
@@ -122,7 +122,7 @@ impl Decoded {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What there is.
+    /// Returns the state of decoding.
     pub fn progress(&self) -> Progress {
         let state = self.state();
         let n_channels = state.format.map_or(1, |format| usize::from(format.n_channels));
@@ -177,7 +177,7 @@ impl Decoded {
         self.0.changed.notify_all();
     }
 
-    /// Where decoding went on after a seek, told once.
+    /// Returns the position at which decoding went on after a seek, once.
     pub fn landed(&self) -> Option<f64> {
         self.state().landed_seconds.take()
     }

@@ -9,7 +9,7 @@ use cpal::{BufferSize, Stream, StreamConfig};
 use playback::stretch::Format;
 use program::Failure;
 
-/// Between two looks at what is left in the end.
+/// Time between two looks at what is left in the end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// The end is given up when the device takes nothing for so long.
@@ -64,7 +64,7 @@ impl Device {
         Ok(())
     }
 
-    /// How much sound the device has not asked for yet.
+    /// Returns the length of the sound that the device has not asked for yet.
     pub fn waiting(&self) -> Duration {
         let Some((format, _)) = &self.stream else { return Duration::ZERO };
         let n_samples = self.shared.lock().unwrap_or_else(PoisonError::into_inner).samples.len();

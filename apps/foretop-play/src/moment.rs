@@ -1,15 +1,15 @@
-//! What a listener is told of a moment, and can ask for in it.
+//! Figures of a moment for a listener, and the listener's requests in it.
 
 use playback::stretch::Tier;
 
-/// What can be told of a moment.
+/// Figures of a moment.
 #[derive(Clone, Debug, Default)]
 pub struct Moment {
     /// Time since the beginning, by the clock that paces play.
     pub wall_seconds: f64,
-    /// Where in the medium play is.
+    /// Position of play in the medium.
     pub media_seconds: f64,
-    /// How long the medium is, where it says.
+    /// The length of the medium, if the medium states it.
     pub length_seconds: Option<f64>,
     /// Media held, in seconds.
     pub buffer_seconds: f64,
@@ -23,9 +23,9 @@ pub struct Moment {
     pub rate: f64,
     /// The mean of recent rates.
     pub mean_rate: f64,
-    /// Why the rate is not the requested one.
+    /// The reason why the rate is not the requested one.
     pub cause: Option<&'static str>,
-    /// How long until the buffer is empty, if that is foreseen.
+    /// Time until the buffer is empty, if that is foreseen.
     pub until_break_seconds: Option<f64>,
     /// Breaks so far, and the time without sound in them.
     pub n_breaks: usize,
@@ -33,7 +33,7 @@ pub struct Moment {
     pub stalled_seconds: f64,
     /// Time until sound began.
     pub start_up_seconds: Option<f64>,
-    /// How the sound is stretched.
+    /// The way in which the sound is stretched.
     pub tier: Option<Tier>,
     /// Media that are decoded ahead of play, in seconds.
     pub ahead_seconds: f64,
@@ -41,7 +41,7 @@ pub struct Moment {
     pub processor_rate: Option<f64>,
     /// Times that sound was put out after it was due.
     pub n_late: usize,
-    /// Why nobody says what the processor will do, where somebody was asked.
+    /// The reason why nobody forecasts the processor, if somebody was asked.
     pub problem: Option<String>,
     /// Whether the listener has stopped play.
     pub is_paused: bool,
@@ -51,7 +51,7 @@ pub struct Moment {
     pub remark: Option<&'static str>,
 }
 
-/// What a listener can ask for while sound plays.
+/// Requests of a listener while sound plays.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Request {
     /// Stops play, or goes on.

@@ -1,4 +1,4 @@
-//! Where sound goes: a sound device, a WAV file, or nowhere.
+//! Outputs of sound: a sound device, a WAV file, or nowhere.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -9,14 +9,14 @@ use hound::{SampleFormat, WavSpec, WavWriter};
 use playback::stretch::Format;
 use program::Failure;
 
-/// Where sound goes.
+/// The output of sound.
 pub enum Output {
     /// Nowhere: for those who want to see how play would go.
     Null,
-    /// To the system's sound device.
+    /// The system's sound device.
     #[cfg(feature = "device")]
     Device(crate::device::Device),
-    /// Into a WAV file of 16 bits a sample; silence before play begins is left out.
+    /// A WAV file of 16 bits a sample; silence before play begins is left out.
     Wav {
         /// The file.
         path: PathBuf,
@@ -26,7 +26,7 @@ pub enum Output {
 }
 
 impl Output {
-    /// Into this file.
+    /// Builds the output into this file.
     pub fn wav(path: &Path) -> Self {
         Self::Wav { path: path.to_owned(), writer: None }
     }
@@ -42,7 +42,8 @@ impl Output {
         ))
     }
 
-    /// How much sound waits to be heard, by the clock of a device; `None` for an output that has none.
+    /// Returns the length of the sound that waits to be heard, by the clock of a device; `None` for an output that has
+    /// none.
     pub fn waiting(&self) -> Option<Duration> {
         match self {
             #[cfg(feature = "device")]

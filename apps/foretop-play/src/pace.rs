@@ -61,7 +61,7 @@ impl Pace {
     }
 }
 
-/// How long a medium plays, where it says.
+/// Returns the playing time of a medium, if the medium states it.
 fn seconds(medium: Vec<u8>) -> Result<Option<f64>, String> {
     let stream = MediaSourceStream::new(Box::new(Cursor::new(medium)), Default::default());
     let format = symphonia::default::get_probe()

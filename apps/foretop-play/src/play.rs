@@ -224,7 +224,7 @@ impl Play {
     }
 }
 
-/// What a stream says of a moment.
+/// Returns the values of a moment that a stream carries.
 fn measured(moment: &Moment) -> [(String, &'static str, f64); 3] {
     let signal = |name: &str, unit, value| (format!("play.{name}"), unit, value);
     [
@@ -234,7 +234,7 @@ fn measured(moment: &Moment) -> [(String, &'static str, f64); 3] {
     ]
 }
 
-/// What is worth a line where there is no terminal.
+/// Returns the state whose changes are worth a line if there is no terminal.
 fn state(moment: &Moment) -> (bool, bool, usize) {
     (moment.rate > 0.0, moment.cause.is_some(), moment.n_breaks)
 }

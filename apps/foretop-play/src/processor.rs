@@ -1,4 +1,4 @@
-//! What somebody else says of the share of a core that there will be: a sensor of this process, or a node.
+//! Forecasts by others of the share of a core that there will be: by a sensor of this process, or by a node.
 
 use std::path::Path;
 use std::str::FromStr;
@@ -16,20 +16,20 @@ use units::Confidence;
 /// The signal, here and at a node.
 const SIGNAL: &str = "cpu.availability";
 
-/// Between two readings of the sensor.
+/// Time between two readings of the sensor.
 const READ_EVERY: Duration = Duration::from_secs(1);
 
-/// Between two questions to a node, whose own forecasts are made as often or more so.
+/// Time between two questions to a node, whose own forecasts are made as often or more so.
 const ASK_EVERY: Duration = Duration::from_secs(4);
 
-/// What was said last counts for so long while nothing comes: as far as forecasts look.
+/// Time for which the last answer counts while nothing comes: as far as forecasts look.
 const STALE: Duration = Duration::from_secs(32);
 
-/// How far ahead a node is asked, and for which share of what may come: a fifth is worse, and a fifth is better.
+/// Horizon of the question to a node, and the share of what may come: a fifth is worse, and a fifth is better.
 const HORIZON: Duration = Duration::from_secs(32);
 const CONFIDENCE: f64 = 0.6;
 
-/// Who is asked.
+/// The forecaster that is asked.
 #[derive(Clone, Debug)]
 pub enum Asked {
     /// Nobody: what the work itself got has to do.
@@ -52,7 +52,7 @@ impl FromStr for Asked {
     }
 }
 
-/// What was said last.
+/// The last answer.
 #[derive(Clone)]
 pub struct Offered(Arc<Mutex<State>>);
 
@@ -82,14 +82,14 @@ impl Offered {
         Ok(Some(offered))
     }
 
-    /// What is offered, unless that was said too long ago.
+    /// Returns the last answer, unless it is too old.
     pub fn now(&self) -> Option<Arrival> {
         let state = self.state();
         let now = state.clock.monotonic();
         state.said.filter(|(at, _)| now - *at < STALE).map(|(_, offered)| offered)
     }
 
-    /// Why nothing is said, where nothing is.
+    /// Returns the reason why there is no answer, if there is none.
     pub fn problem(&self) -> Option<String> {
         self.state().problem.clone()
     }

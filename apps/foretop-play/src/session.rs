@@ -25,46 +25,46 @@ use voice::{FADE_SECONDS, How, Voice};
 /// Sound is made in blocks of this length.
 pub const TICK: Duration = Duration::from_millis(20);
 
-/// Of the requested rate: where decoding is foreseen to keep up with less, sound is put out earlier.
+/// Multiple of the requested rate: if decoding is foreseen to keep up with less, sound is put out earlier.
 const BUSY_RATIO: f64 = 1.5;
 
-/// What a medium says of its length is believed up to this factor from what was decoded of it, once that is some seconds.
+/// Factor from what was decoded of a medium up to which the stated length is accepted, once some seconds are decoded.
 const LENGTH_FACTOR_MAX: f64 = 4.0;
 const LENGTH_CHECKED_SECONDS: f64 = 5.0;
 
-/// How a medium is to be played.
+/// Settings by which a medium is to be played.
 pub struct Wish {
-    /// Who chooses the rate.
+    /// The law that chooses the rate.
     pub law: Law,
     /// The requested rate.
     pub speed: f64,
-    /// What is accepted instead.
+    /// The rates that are accepted instead.
     pub limits: Limits,
     /// Media to begin with, in seconds.
     pub start_seconds: f64,
-    /// Who forecasts; `None` for nobody.
+    /// The forecaster; `None` for nobody.
     pub policy: Option<Policy>,
     /// Bytes that may be held.
     pub capacity_bytes: usize,
-    /// Of a live medium: media that should be waiting, in seconds.
+    /// Media of a live medium that should be waiting, in seconds.
     pub target_seconds: Option<f64>,
-    /// Who stretches sound.
+    /// The stretcher of the sound.
     pub stretcher: Asked,
 }
 
-/// What a session plays with.
+/// Parts that a session plays with.
 pub struct Parts {
     /// Bytes as they come.
     pub capture: Capture,
     /// Sound as it is decoded.
     pub decoded: Decoded,
-    /// Where it goes.
+    /// The output of the sound.
     pub output: Output,
-    /// For a file that arrives as a trace says.
+    /// The pace of a file that arrives as a trace gives it.
     pub pace: Option<Pace>,
-    /// What others say of the processor.
+    /// Forecasts by others of the processor.
     pub offered: Option<Offered>,
-    /// What a slow arrival is blamed on.
+    /// The part that a slow arrival is blamed on.
     pub blamed: &'static str,
     /// Whether the process is to end.
     pub interruption: Interruption,
@@ -79,14 +79,14 @@ pub struct Session {
     processor: Option<Processor>,
     voice: Voice,
     is_playing: bool,
-    /// What is done once sound has faded out.
+    /// The request that is carried out once sound has faded out.
     pending: Option<Request>,
     lead: Lead,
     seen: Seen,
     moment: Moment,
 }
 
-/// What was there at the last tick.
+/// Counts at the last tick.
 #[derive(Default)]
 struct Seen {
     n_received: u64,
@@ -106,7 +106,7 @@ struct Seen {
 }
 
 impl Session {
-    /// Of a medium that is played as `wish` says.
+    /// Builds the session of a medium that is played by the settings of `wish`.
     pub fn new(wish: Wish, parts: Parts) -> Self {
         Self {
             controller: Controller::new(wish.law, wish.limits, wish.speed),
@@ -282,7 +282,7 @@ impl Session {
         self.parts.decoded.set_ahead(Duration::from_secs(ahead.ceil() as u64));
     }
 
-    /// How many blocks have to be put out now, so that enough is waiting to be heard.
+    /// Returns the number of blocks that have to be put out now, so that enough is waiting to be heard.
     fn n_wanted(&mut self, situation: &Situation, now: f64) -> usize {
         let is_scarce = situation.decoding.is_some_and(|decoding| {
             decoding.rate.reaches.iter().any(|reach| reach.least_rate < BUSY_RATIO * situation.requested_rate)
@@ -297,7 +297,8 @@ impl Session {
         wanted.n_blocks
     }
 
-    /// By a virtual clock, decoding takes no time, and what is not paced is there at once: waits until nothing more can be decoded.
+    /// Waits until nothing more can be decoded: by a virtual clock, decoding takes no time, and what is not paced is
+    /// there at once.
     fn let_decode(&self, is_paced: bool) {
         loop {
             let (level, progress) = (self.parts.capture.level(), self.parts.decoded.progress());

@@ -1,4 +1,4 @@
-//! Where media come from: a file, standard input, or a server. Each brings bytes from a thread of its own.
+//! Sources of media: a file, standard input, or a server. Each brings bytes from a thread of its own.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -46,7 +46,7 @@ impl Source {
         }
     }
 
-    /// What a slow arrival is blamed on.
+    /// Returns the part that a slow arrival is blamed on.
     pub fn blamed(&self) -> &'static str {
         match self {
             Self::File(_) => "disk",
@@ -184,7 +184,7 @@ fn relay(
     }
 }
 
-/// Why there is no body.
+/// The reason why there is no body.
 enum Refusal {
     /// Another try may help.
     ForNow(String),

@@ -1,4 +1,4 @@
-//! Who stretches sound: our own stretcher, or another that this build may have.
+//! Stretchers of sound: our own stretcher, or another that this build may have.
 
 use clap::ValueEnum;
 use playback::stretch::{Error, Format, Stretcher, Tier};
@@ -36,7 +36,7 @@ pub enum Stretching {
 }
 
 impl Stretching {
-    /// That has heard nothing.
+    /// Builds a stretcher without any sound yet.
     pub fn of(asked: Asked, format: Format) -> Result<Self, Error> {
         match asked {
             #[cfg(feature = "signalsmith")]

@@ -1,4 +1,4 @@
-//! What a listener sees and presses.
+//! The display and the keys of a listener.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -45,7 +45,7 @@ pub fn moment_csv(moment: Option<&Moment>) -> String {
     )
 }
 
-/// How sound is stretched, for people.
+/// Returns the way in which sound is stretched, for people.
 fn tier_words(tier: Tier) -> &'static str {
     match tier {
         Tier::Full => "by full search",
@@ -132,7 +132,7 @@ impl Keys {
         self.write(&format!("\r\x1b[2K{}", line(moment, width.saturating_sub(1))));
     }
 
-    /// What was pressed, if anything.
+    /// Returns the request of the pressed key, if any.
     pub fn pressed(&self) -> Option<Request> {
         if !self.is_open || !event::poll(Duration::ZERO).ok()? {
             return None;

@@ -1,4 +1,4 @@
-//! A page that shows a run while it goes on: what its journal says so far, and what is forecast of the rest.
+//! A page that shows a run while it goes on: its journal so far, and the forecast of the rest.
 //!
 //! It is for browsers on this machine: it listens on the loopback only, answers to names of the loopback only, and changes nothing. The page asks
 //! again and again for what has come since, which is lines of the run's journal as they stand in its file.
@@ -25,14 +25,14 @@ use tokio::sync::oneshot;
 const HTML: &str = include_str!("page/page.html");
 const SCRIPT: &str = include_str!("page/page.js");
 const STYLE: &str = include_str!("page/page.css");
-/// Everything comes from here, and nothing that a worker is called can become a script.
+/// Content security policy: everything comes from here, and no name of a worker can become a script.
 const POLICY: &str =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'";
 /// Bytes of the journal that one answer has at most.
 const ANSWER_BYTES_MAX: u64 = 1 << 20;
-/// A page that is open asks more often than that.
+/// Time that a page counts as open since its last question: a page that is open asks more often.
 const OPEN_FOR: Duration = Duration::from_secs(3);
-/// How often it is looked whether an open page knows the end.
+/// Interval of checks whether an open page has the end of the run.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// A page that is being served.
@@ -48,10 +48,10 @@ struct Shown {
     now: Mutex<Now>,
 }
 
-/// What is not in the journal.
+/// State that is not in the journal.
 #[derive(Default)]
 struct Now {
-    /// Since the run was begun or taken up.
+    /// Time since the run was begun or taken up.
     seconds: f64,
     expected: Vec<Expected>,
     has_ended: bool,
@@ -109,13 +109,13 @@ impl Page {
         self.address
     }
 
-    /// What is forecast from now on.
+    /// Sets the forecast from now on.
     pub fn expect(&self, seconds: f64, expected: &[Expected]) {
         let mut now = self.shown.lock();
         (now.seconds, now.expected) = (seconds, expected.to_vec());
     }
 
-    /// The run has ended: a page that is open gets to know.
+    /// Ends the page after the run: a page that is open still gets the end.
     pub fn end(mut self) {
         {
             let mut now = self.shown.lock();
@@ -137,7 +137,7 @@ impl Shown {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whole lines of the journal from a place on, and whether these are the last ones.
+    /// Returns whole lines of the journal from a place on, and whether these are the last ones.
     fn lines(&self, offset: u64) -> io::Result<(String, bool)> {
         let mut file = match File::open(&self.journal) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((String::new(), true)),
@@ -177,7 +177,7 @@ async fn events(State(shown): State<Arc<Shown>>, Query(asked): Query<Asked>) -> 
         .into_response()
 }
 
-/// Lets nobody in who came by another name: any page that a browser shows could have itself resolved to this address.
+/// Rejects requests by another name: any page that a browser shows could have itself resolved to this address.
 async fn guard(request: Request, next: Next) -> Response {
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     if !is_loopback_name(host) {

@@ -1,4 +1,4 @@
-//! What protects the connections between coordinators and workers.
+//! Protection of the connections between coordinators and workers.
 
 use std::path::PathBuf;
 

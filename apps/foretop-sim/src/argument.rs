@@ -92,7 +92,7 @@ pub fn result(path: &Path) -> Result<Outcome, Failure> {
     Err(Failure::usage(format!("`{}` is a result of `{program}`, not of the simulator", path.display())))
 }
 
-/// As typed, for the head of a result.
+/// Returns the arguments as typed, for the head of a result.
 pub fn typed() -> Vec<String> {
     std::env::args().skip(1).collect()
 }

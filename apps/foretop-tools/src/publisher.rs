@@ -1,4 +1,4 @@
-//! Where measurements go that a command makes by the way.
+//! Destinations of measurements that a command makes by the way.
 
 use std::path::Path;
 use std::time::Duration;

@@ -4,7 +4,7 @@
 //! its own has a line in [`PROGRAMS`]. Nothing else needs to be changed to add one: help,
 //! completions, manual pages and the answer to whoever has not built it come from here.
 
-/// What commands are for.
+/// The purposes of commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
     WatchAndAsk,

@@ -1,4 +1,4 @@
-//! What can be typed: the commands, and how a command line is read.
+//! Command line: the commands, and how a command line is read.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -78,7 +78,7 @@ impl Command {
 }
 
 impl Cli {
-    /// What was typed. Ends the process where that is a question for help, or makes no sense.
+    /// Reads the command line. Ends the process if that is a question for help, or makes no sense.
     pub fn read() -> Self {
         let mut definition = Self::command();
         definition = definition.help_template(overview(&Self::command(), PROGRAMS));

@@ -1,4 +1,4 @@
-//! What help texts are made of: the examples at the end of a command's help, and the overview of all commands.
+//! Parts of help texts: the examples at the end of a command's help, and the overview of all commands.
 
 use std::fmt::Write as _;
 

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-/// What was typed after `foretop`, and what it is called today.
+/// The words typed after `foretop`, and the present name of the command.
 const RENAMED: [(&[&str], &[&str]); 2] =
     [(&["load"], &["workload"]), (&["stream", "pool-load"], &["internal", "pool-load"])];
 

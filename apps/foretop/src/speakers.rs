@@ -72,7 +72,8 @@ impl Speaker {
     }
 }
 
-/// What an `AUTO` found of a season, and how much less the model errs that knows it, at the lead where it helps most; in a line.
+/// Returns, in a line, a season that an `AUTO` found, and how much less the model with that season errs, at the lead
+/// where it helps most.
 pub fn season_line(season: &SeasonStanding, step: Option<Duration>) -> String {
     let in_time = |n_steps: f64| {
         let seconds = step.map(|step| Duration::from_secs((n_steps * step.as_secs_f64()).round() as u64));
@@ -100,7 +101,7 @@ pub fn step_in_time(grid: &Grid) -> Option<Duration> {
     }
 }
 
-/// How much a table says of each speaker.
+/// The amount that a table shows of each speaker.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Detail {
     /// The first few parameters, on one line.
@@ -109,7 +110,7 @@ pub enum Detail {
     Full,
 }
 
-/// As many parameters fit on a line.
+/// The number of parameters that fit on a line.
 const N_SHORT: usize = 2;
 
 impl From<Standing> for Speaker {

@@ -1,4 +1,4 @@
-//! What the tests for whiteness and normality found, as lines and as JSON.
+//! Results of the tests for whiteness and normality, as lines and as JSON.
 
 use serde::Serialize;
 use statistics::{Count, Portmanteau, significance_bound};
@@ -107,7 +107,7 @@ impl Whiteness {
         ]
     }
 
-    /// What the counts are worth where neighbours are often equal.
+    /// Returns the caveat on the counts if neighbours are often equal.
     fn caveat(&self) -> String {
         let share = self.n_ties as f64 / self.n as f64;
         if share < TIES_MAX {

@@ -1,4 +1,4 @@
-//! Which ranks of a run belong to which application.
+//! Allotment of a run's ranks to its applications.
 
 use units::Rank;
 

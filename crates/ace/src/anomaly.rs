@@ -1,4 +1,4 @@
-//! What of a run was out of the ordinary, by rules that the anomalies themselves do not move.
+//! Anomalies of a run, found by rules that the anomalies themselves do not move.
 
 use serde::{Deserialize, Serialize};
 use statistics::digest::Summary;
@@ -10,19 +10,19 @@ use crate::record::{Anomaly, Part};
 
 /// Robust deviations above the ordinary: of a normal distribution none in 10^23 is.
 const N_DEVIATIONS: f64 = 10.0;
-/// What is less than this share of a cycle above the ordinary hardly changes a run.
+/// Share of a cycle; an excess over the ordinary below this share hardly changes a run.
 const CYCLE_SHARE: f64 = 0.05;
 /// The quartiles of a normal distribution are so many standard deviations apart.
 const QUARTILE_DEVIATIONS: f64 = 1.349;
 /// A median absolute deviation of a normal distribution is its standard deviation by this.
 const MAD_DEVIATIONS: f64 = 1.4826;
-/// Among fewer pairs, none is ordinary.
+/// Least number of pairs among which a span counts as ordinary.
 const N_PAIRS_MIN: usize = 4;
 
-/// How long one rank's step of the exchange is, as the other ranks need to know it.
+/// Length of one rank's step of the exchange, as the other ranks need it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct StepSpan {
-    /// Whom it is with; none of a collective.
+    /// The other rank; none for a collective.
     pub peer: Option<Rank>,
     /// Its median in phase two.
     pub median_ns: f64,
@@ -101,8 +101,8 @@ pub(crate) fn of_pairs(application: &str, ranks: &[Vec<StepSpan>], cycle_ns: f64
     found
 }
 
-/// Those that mean what they say. Where a rank was off its core, all ranks wait for it, and exchanges last as long as the kernel's time
-/// slices: only compute phases still tell whose core was used by others.
+/// Returns the anomalies that are meaningful. If a rank was off its core, all ranks wait for it, and exchanges last as
+/// long as the kernel's time slices: only compute phases still tell whose core was used by others.
 pub(crate) fn tellable<'a>(
     anomalies: impl Iterator<Item = &'a Anomaly>,
     is_any_rank_away: bool,
@@ -110,7 +110,7 @@ pub(crate) fn tellable<'a>(
     anomalies.filter(move |anomaly| !is_any_rank_away || anomaly.part == Part::Compute)
 }
 
-/// What is ordinary at a step among all ranks, where there are enough of them.
+/// Returns the ordinary span of a step among all ranks, its limit, and the rule; `None` if there are too few ranks.
 fn among_pairs(ranks: &[Vec<StepSpan>], idx: usize, cycle_ns: f64) -> Option<(f64, f64, &'static str)> {
     let medians: Vec<f64> = ranks.iter().filter_map(|steps| steps.get(idx)).map(|step| step.median_ns).collect();
     if medians.len() < N_PAIRS_MIN {

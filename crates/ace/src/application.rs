@@ -20,7 +20,7 @@ pub(crate) const N_CYCLES: NonZeroU64 = NonZeroU64::new(1_000).expect("not zero"
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Applications {
-    /// How they share the ranks.
+    /// Placement of the applications on the ranks.
     #[serde(default)]
     pub placement: Placement,
     /// Each of them.
@@ -28,7 +28,7 @@ pub struct Applications {
     pub applications: Vec<Application>,
 }
 
-/// How applications share the ranks of a run.
+/// Placement of applications on the ranks of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
@@ -43,27 +43,27 @@ pub enum Placement {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Application {
-    /// What it is called in results.
+    /// Name of the application in results.
     pub name: String,
     /// Its ranks. Applications without share what the others leave, equally.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<u32>,
-    /// Who sends to whom in an exchange.
+    /// Pattern of an exchange: which rank sends to which.
     pub pattern: Pattern,
-    /// How point-to-point messages are sent.
+    /// Mode in which point-to-point messages are sent.
     #[serde(default)]
     pub mode: Mode,
-    /// How large messages are.
+    /// Sizes of messages.
     pub size: Sizes,
     /// Share of a cycle that is communication.
     pub load_percent: Load,
     /// Cycles; [`N_CYCLES`] where neither these nor a time are given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iterations: Option<NonZeroU64>,
-    /// As many cycles as should take so long.
+    /// Target length of the run, from which the number of cycles follows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<Span>,
-    /// How long after the others it starts.
+    /// Delay of the application's start after the others.
     #[serde(default, skip_serializing_if = "Span::is_zero")]
     pub start_offset: Span,
     /// Waits for all its ranks before the exchange of every so many cycles; 0 for never.
@@ -87,28 +87,28 @@ pub struct Load(f64);
 #[serde(try_from = "String", into = "String")]
 pub struct Span(pub Duration);
 
-/// Why applications cannot be emulated as asked for.
+/// Reasons why applications cannot be emulated as asked for.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ApplicationError {
     /// A load outside of its range.
     #[error("load {given} is not from 1 to 95 percent of a cycle")]
     Load {
-        /// As given.
+        /// The load as given.
         given: String,
     },
     /// A file that cannot be read.
     #[error("cannot read applications from {path}")]
     Read {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// A file that does not describe applications.
     #[error("{path} does not describe applications")]
     Parse {
-        /// Which.
+        /// The file.
         path: PathBuf,
         /// Line, key, and what is wrong.
         source: Box<toml::de::Error>,
@@ -131,9 +131,9 @@ pub enum ApplicationError {
     /// More ranks asked for than there are, or none left.
     #[error("the applications need {needed} ranks, but there are {n_ranks}")]
     Ranks {
-        /// What they need at least.
+        /// The number of ranks that the applications need at least.
         needed: u64,
-        /// What there is.
+        /// The number of ranks that there are.
         n_ranks: u32,
     },
 }
@@ -149,13 +149,13 @@ impl Load {
         }
     }
 
-    /// From 1 to 95.
+    /// Returns the load in percent, from 1 to 95.
     #[must_use]
     pub fn percent(self) -> f64 {
         self.0
     }
 
-    /// T_comp beside T_comm, so that T_comm is this share of their sum.
+    /// Returns the T_comp for a T_comm, so that T_comm is this share of their sum.
     #[must_use]
     pub fn compute_ns(self, communication_ns: f64) -> f64 {
         communication_ns * (100.0 - self.0) / self.0

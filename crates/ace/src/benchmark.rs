@@ -24,9 +24,9 @@ use crate::prediction::{Benchmark, ExchangeCost};
 use crate::record::{Model, PING_PONG, Point};
 use crate::sizes::SIZE_BYTES_LIMIT;
 
-/// What a size of ping-pong may take, in nanoseconds, unless the least number of messages takes longer.
+/// Time budget of a size of ping-pong, in nanoseconds, unless the least number of messages takes longer.
 const PING_PONG_BUDGET_NS: f64 = 8e6;
-/// What a size of the exchange may take, in nanoseconds, unless the least number of exchanges takes longer.
+/// Time budget of a size of the exchange, in nanoseconds, unless the least number of exchanges takes longer.
 const EXCHANGE_BUDGET_NS: f64 = 2e8;
 /// Exchanges that nobody times: the first ones meet queues and caches that are not as they will be.
 const N_WARM_UP: u64 = 3;
@@ -38,10 +38,10 @@ const N_MODEL_SIZES: usize = 4;
 /// See [`N_MODEL_SIZES`].
 pub(crate) const SIZE_MAX_LEAST: u64 = 8;
 
-/// What phase one found, the same on all ranks of the application.
+/// Results of phase one, the same on all ranks of the application.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct PhaseOne {
-    /// What predictions are made of.
+    /// The costs from which predictions are made.
     pub benchmark: Benchmark,
     /// All that was measured.
     pub points: Vec<Point>,
@@ -49,7 +49,7 @@ pub(crate) struct PhaseOne {
     pub models: Vec<Model>,
 }
 
-/// What this rank saw of the exchange in phase one.
+/// This rank's own measurements of the exchange in phase one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OwnExchange {
     /// Its exchanges, where the application's size is always the same.
@@ -58,17 +58,17 @@ pub(crate) struct OwnExchange {
     pub steps: Vec<(f64, f64)>,
 }
 
-/// What is measured, and of whom.
+/// The application to be measured, its exchange, and the effort.
 pub(crate) struct Subject<'a, 'b> {
     /// The application.
     pub application: &'b Application,
     /// The sizes that it cycles through.
     pub sizes: &'b [u64],
-    /// Of permutations and intervals.
+    /// Seed of permutations and intervals.
     pub seed: u64,
     /// Its exchange, with buffers for the largest of these sizes.
     pub exchange: &'b mut Exchange<'a>,
-    /// How much is measured.
+    /// Effort of the measurement.
     pub effort: Effort,
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn measure(subject: Subject<'_, '_>, clock: &Stopwatch) -> Result<(Ph
 /// An application's exchange at some sizes.
 struct Exchanges {
     points: Vec<Point>,
-    /// What barriers add to each.
+    /// Time that barriers add to the exchange at each size, in nanoseconds.
     barriers_ns: Vec<f64>,
 }
 
@@ -208,11 +208,11 @@ fn exchange_sizes(sizes: &[u64]) -> Vec<u64> {
 
 /// A span as benchmarked.
 struct Timed {
-    /// Of each message or exchange.
+    /// Spans of the single messages or exchanges.
     span: Summary,
     /// Median over batches.
     span_ns: f64,
-    /// What a barrier before each adds.
+    /// Time that a barrier before each message or exchange adds, in nanoseconds.
     barrier_ns: f64,
 }
 

@@ -21,7 +21,7 @@ mod setting;
 /// A change below this share is not told, however sure it is: compute phases are not steadier.
 const CHANGE_MIN: f64 = 0.01;
 
-/// Why two results cannot be compared.
+/// Reasons why two results cannot be compared.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ComparisonError {
@@ -30,7 +30,7 @@ pub enum ComparisonError {
     Program {
         /// `first` or `second`.
         which: &'static str,
-        /// Whose it is.
+        /// The program that wrote the result.
         program: String,
     },
     /// A record that is not of its form.
@@ -38,7 +38,7 @@ pub enum ComparisonError {
     Record {
         /// `first` or `second`.
         which: &'static str,
-        /// Which record.
+        /// The malformed record.
         source: MalformedRecord,
     },
     /// Nothing that both have.
@@ -48,37 +48,37 @@ pub enum ComparisonError {
     Nothing,
 }
 
-/// What differs between two results.
+/// Differences between two results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// What was not the same about the circumstances, a sentence each. Where there is any, changes may be due to it.
+    /// Differences of the circumstances, a sentence each. If there are any, changes may be due to them.
     pub circumstances: Vec<String>,
-    /// What changed beyond chance, the largest change first.
+    /// Changes beyond chance, the largest change first.
     pub changes: Vec<Change>,
-    /// What was compared and did not.
+    /// Number of comparisons that found no change.
     pub n_unchanged: usize,
-    /// What could not be compared, a sentence each.
+    /// Items that could not be compared, a sentence each.
     pub omissions: Vec<String>,
-    /// With which all changes together are meant to be none of chance's.
+    /// Confidence, meant to hold for all changes together, that none of them is due to chance.
     pub confidence: Confidence,
 }
 
 /// Something that changed. Times are in nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// What.
+    /// The item that changed.
     pub subject: Subject,
-    /// Which figure of it.
+    /// The figure of the item that changed.
     pub figure: Figure,
-    /// In the first result.
+    /// Value in the first result.
     pub before_ns: f64,
-    /// In the second.
+    /// Value in the second result.
     pub after_ns: f64,
-    /// Where `after_ns / before_ns` lies; none of a test by ranks.
+    /// Confidence interval of `after_ns / before_ns`; none for a test by ranks.
     pub ratio: Option<Interval>,
 }
 
-/// What two results have in common.
+/// An item that two results have in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// Phase one: messages or exchanges of a size.
@@ -87,7 +87,7 @@ pub enum Subject {
         application: String,
         /// `ping-pong`, or a pattern's name.
         what: String,
-        /// Of one message.
+        /// Size of one message.
         size_bytes: u64,
     },
     /// Phase two: a part of the cycles of a rank.
@@ -96,7 +96,7 @@ pub enum Subject {
         application: String,
         /// Position of the rank in it.
         rank: Rank,
-        /// Which part.
+        /// The part of the cycles.
         part: CyclePart,
     },
     /// Runs of a sweep with the same settings.
@@ -124,7 +124,7 @@ pub enum CyclePart {
 pub enum Figure {
     /// Their middle.
     Median,
-    /// What one in a hundred exceeds: where dispersion shows first.
+    /// The time that one in a hundred exceeds: there dispersion shows first.
     Percentile99,
 }
 
@@ -207,7 +207,7 @@ fn pairs<'a>(
     pairs
 }
 
-/// What changed among these, and how many figures were compared.
+/// Returns the changes among these pairs, and the number of figures that were compared.
 fn summaries(pairs: &[(Subject, &Summary, &Summary)], confidence: Confidence, seed: u64) -> (Vec<Change>, usize) {
     let figures = [Figure::Median, Figure::Percentile99];
     let known = |figure: Figure| {
@@ -230,7 +230,7 @@ fn summaries(pairs: &[(Subject, &Summary, &Summary)], confidence: Confidence, se
     (changes.collect(), n_compared)
 }
 
-/// That of each of `n` intervals that hold together with `confidence`, whatever they have to do with each other.
+/// Returns the confidence of each of `n` intervals that hold together with `confidence`, whatever their dependence.
 fn shared(confidence: Confidence, n: usize) -> Confidence {
     Confidence::new(1.0 - (1.0 - confidence.probability()) / n.max(1) as f64).unwrap_or(confidence)
 }
@@ -243,7 +243,7 @@ impl Figure {
         }
     }
 
-    /// Which share of the times is below.
+    /// Returns the share of the times below the figure.
     fn share(self) -> f64 {
         match self {
             Self::Median => 0.5,
@@ -258,20 +258,20 @@ impl Figure {
 }
 
 impl Change {
-    /// By what share of what was before: 0.1 is a tenth more.
+    /// Returns the change as a share of the value before: 0.1 is a tenth more.
     #[must_use]
     pub fn share(&self) -> f64 {
         self.after_ns / self.before_ns - 1.0
     }
 
-    /// Alike for twice as much and half as much.
+    /// Returns the size of the change, alike for twice as much and half as much.
     fn size(&self) -> f64 {
         (self.after_ns / self.before_ns).ln().abs()
     }
 }
 
 impl Comparison {
-    /// As text for people.
+    /// Returns the comparison as text for people.
     #[must_use]
     pub fn table(&self) -> String {
         let mut text = String::new();

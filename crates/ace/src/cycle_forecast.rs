@@ -25,7 +25,7 @@ impl CycleForecast {
         self.live.replay(spans_ns);
     }
 
-    /// What the next cycles will take in total.
+    /// Returns the forecast of the total time of the next cycles.
     #[must_use]
     pub fn total_ns(&self, n_cycles: usize) -> f64 {
         match self.live.forecast(n_cycles) {

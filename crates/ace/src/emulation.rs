@@ -25,7 +25,7 @@ const N_BLOCKS_MIN: u64 = 16;
 const N_DRY_CYCLES: u64 = 1_000;
 const N_DRY_LOOPS: usize = 9;
 
-/// What one rank is to do.
+/// Work that one rank is to do.
 #[derive(Clone, Debug)]
 pub(crate) struct Orders {
     /// Turns of work in each compute phase.
@@ -36,20 +36,20 @@ pub(crate) struct Orders {
     pub n_cycles: u64,
     /// Waits for all ranks before the exchange of every so many cycles; 0 for never.
     pub synchronize_every: u32,
-    /// What a cycle should take, its barrier included, as benchmarked.
+    /// Expected length of a cycle, its barrier included, as benchmarked.
     pub cycle_ns: f64,
-    /// What its compute phase should take.
+    /// Expected length of its compute phase.
     pub compute_ns: f64,
 }
 
-/// What became of one rank's run.
+/// Result of one rank's run.
 #[derive(Debug)]
 pub(crate) struct Run {
     /// Its cycles.
     pub meter: Meter,
-    /// What the blocks took, in nanoseconds.
+    /// Total time of the blocks, in nanoseconds.
     pub run_ns: f64,
-    /// What was between them.
+    /// Total time between the blocks, in nanoseconds.
     pub between_blocks_ns: f64,
     /// The share of the blocks in which this rank was off its core.
     pub away_ratio: f64,
@@ -59,7 +59,7 @@ pub(crate) struct Run {
     pub forecast_as_we_go: Prediction,
 }
 
-/// What ACE costs in a cycle.
+/// Overhead of ACE in a cycle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Overhead {
     /// All of it.
@@ -144,7 +144,7 @@ pub(crate) fn overhead(clock: &Stopwatch, peers: &[Option<Rank>], is_synchronize
     Overhead { cycle_ns: median(&loops).unwrap_or(0.0), compute_ns: meter.compute.digest.summary().median_ns }
 }
 
-/// What is asked of the surroundings in a cycle.
+/// Action that a cycle requests of its surroundings.
 enum Part<'a> {
     /// Wait for all ranks, if it is time to; whether it was.
     Synchronize,
@@ -184,7 +184,7 @@ fn n_block_cycles(n_cycles: u64) -> u64 {
     (n_cycles / N_BLOCKS_MIN).clamp(1, N_BLOCK_CYCLES_MAX)
 }
 
-/// How well a way to predict does, over blocks.
+/// Accuracy of a way to predict, over blocks.
 #[derive(Clone, Copy, Debug, Default)]
 struct Score {
     predicted_ns: f64,

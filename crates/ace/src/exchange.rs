@@ -73,7 +73,8 @@ impl<'a> Exchange<'a> {
         self.ranks
     }
 
-    /// Whom each step is with, in the order in which [`Exchange::run`] notes their ends; none of a collective.
+    /// Returns the other rank of each step, in the order in which [`Exchange::run`] notes their ends; none for a
+    /// collective.
     #[must_use]
     pub(crate) fn peers(&self) -> Vec<Option<Rank>> {
         match &self.kind {
@@ -200,7 +201,7 @@ pub(crate) fn n_buffer_bytes(pattern: Pattern, n_ranks: u32, rank: Rank, seed: u
     own + size_max
 }
 
-/// What a rank sends from and receives into.
+/// Returns the numbers of bytes that a rank sends from and receives into.
 fn collective_bytes(pattern: Pattern, n_ranks: u32, rank: Rank, size_max: u64) -> (u64, u64) {
     let all = size_max * u64::from(n_ranks);
     let of_root = if rank == 0 { all } else { 0 };

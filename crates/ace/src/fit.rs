@@ -18,18 +18,18 @@ use self::matrix::{Likeness, Matrix};
 use crate::application::{Application, Load, Span};
 use crate::pattern::Pattern;
 
-/// What loads an emulated application takes, in percent.
+/// Bounds of the load of an emulated application, in percent.
 const LOAD_MIN: f64 = 1.0;
 const LOAD_MAX: f64 = 95.0;
 
-/// Why a trace makes no emulated application.
+/// Reasons why no emulated application can be made from a trace.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FitError {
     /// A single rank.
     #[error("the trace has {n_ranks} rank; messages need at least 2")]
     Ranks {
-        /// How many there are.
+        /// The number of ranks in the trace.
         n_ranks: u32,
     },
     /// No messages.
@@ -45,9 +45,9 @@ pub enum FitError {
 /// An emulated application, and what it was made from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fitted {
-    /// To be emulated.
+    /// The application to be emulated.
     pub application: Application,
-    /// How well the pattern fits.
+    /// Fit of the pattern to the trace.
     pub pattern: PatternEvidence,
     /// Median over the ranks of the mean length of a cycle, in nanoseconds.
     pub cycle_ns: f64,
@@ -67,12 +67,12 @@ pub struct Fitted {
     pub mode_ratio: Option<f64>,
 }
 
-/// How well a pattern fits a trace.
+/// Goodness of fit of a pattern to a trace.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PatternEvidence {
     /// Share of the time in communication, barriers left out, that is the pattern's: in its calls, times the share of messages that it has.
     pub share_ratio: f64,
-    /// What is different about the recorded messages though they are of that pattern; empty where nothing is.
+    /// Difference of the recorded messages from the pattern's, though they are of that pattern; empty if there is none.
     pub difference: String,
     /// The pattern that fits next best, and its share.
     pub next: Option<(Pattern, f64)>,
@@ -235,7 +235,7 @@ fn likeness_of(collective: Collective) -> Likeness {
     }
 }
 
-/// Whom each rank sends to in each cycle.
+/// Returns the ranks that each rank sends to in each cycle.
 fn receivers(trace: &Trace, cycles: &Cycles) -> Vec<Vec<Vec<Rank>>> {
     let sent_to = |row: &Row| mode_of(row.call).and(row.peer).filter(|peer| *peer != row.rank);
     let of_rank = |rank: &cycles::RankCycles| {
@@ -252,7 +252,7 @@ fn n_cycles(cycles: &Cycles) -> Option<NonZeroU64> {
     NonZeroU64::new(median(&counts)?.round() as u64)
 }
 
-/// After how many cycles ranks wait for each other; 0 for never.
+/// Returns the number of cycles after which ranks wait for each other; 0 for never.
 fn synchronize_every(cycles: &Cycles) -> u32 {
     let n_cycles: usize = cycles.ranks.iter().map(|rank| rank.cycles.len()).sum();
     let n_barriers: usize = cycles.ranks.iter().flat_map(|rank| &rank.cycles).map(|cycle| cycle.n_barriers).sum();
@@ -262,7 +262,7 @@ fn synchronize_every(cycles: &Cycles) -> u32 {
     u32::try_from((n_cycles as f64 / n_barriers as f64).round().max(1.0) as u64).unwrap_or(u32::MAX)
 }
 
-/// To a tenth of a percent, in the range of the emulation.
+/// Returns the load, rounded to a tenth of a percent and brought into the range of the emulation.
 fn load(ratio: f64) -> Load {
     let percent = (1_000.0 * ratio).round() / 10.0;
     Load::new(percent.clamp(LOAD_MIN, LOAD_MAX)).expect("the bounds are those of a load")

@@ -1,4 +1,4 @@
-//! What a rank keeps of its cycles while they run: structures of fixed size that take a few words per cycle.
+//! Times of a rank's cycles, kept while they run: structures of fixed size that take a few words per cycle.
 
 use statistics::digest::Digest;
 use units::Rank;
@@ -35,22 +35,22 @@ pub(crate) struct Tracked {
 /// The looks at the clock in one cycle.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Looks<'a> {
-    /// Which cycle, from 0.
+    /// Number of the cycle, from 0.
     pub cycle: u64,
-    /// When it began, since the run did.
+    /// Time from the start of the run to the start of the cycle.
     pub at_ns: u64,
-    /// When it began, by the clock: when the last one ended.
+    /// Start of the cycle by the clock, which is the end of the last cycle.
     pub start_ns: u64,
-    /// When its work was done.
+    /// Time at which the rank's work was done.
     pub computed_ns: u64,
-    /// When all ranks were there.
+    /// Time at which all ranks were there.
     pub ready_ns: u64,
-    /// When each step of its exchange was through; not empty.
+    /// Time at which each step of the exchange was through; not empty.
     pub ends_ns: &'a [u64],
 }
 
 impl Meter {
-    /// For an exchange whose steps are with these peers, and blocks of so many cycles.
+    /// Builds a meter for an exchange whose steps are with these peers, and for blocks of so many cycles.
     #[must_use]
     pub(crate) fn new(peers: &[Option<Rank>], n_block_cycles: usize) -> Self {
         let steps =
@@ -82,7 +82,7 @@ impl Meter {
     }
 }
 
-/// Whom the longest step of a cycle was with.
+/// Returns the other rank of a cycle's longest step.
 fn longest(steps: &[(Option<Rank>, Digest)], looks: Looks<'_>) -> Option<Rank> {
     let begins = std::iter::once(&looks.ready_ns).chain(looks.ends_ns);
     let spans = looks.ends_ns.iter().zip(begins).map(|(end, begin)| end - begin);

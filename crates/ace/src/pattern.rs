@@ -1,4 +1,4 @@
-//! Who sends to whom in an exchange, and in which order, so that no rank waits for ever whatever the size of messages.
+//! Messages of an exchange and their order, so that no rank waits for ever whatever the size of messages.
 //!
 //! Messages between two ranks are put into rounds: in a round no rank has more than one message, sent or received. Ranks go
 //! through the rounds in the same order, so that the two ends of the earliest message that is not through always come to it:
@@ -14,7 +14,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 use units::Rank;
 
-/// Who sends to whom.
+/// Pattern of an exchange: which rank sends to which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Pattern {
@@ -28,28 +28,28 @@ pub enum Pattern {
     Halo3d,
     /// Each to one other and from one other, by chance; none to itself.
     Permutation,
-    /// From rank 0 a message to each.
+    /// A message from rank 0 to each.
     Scatter,
-    /// From each a message to rank 0.
+    /// A message from each to rank 0.
     Gather,
-    /// From each the same message to all.
+    /// The same message from each to all.
     Allgather,
-    /// From each a message to each.
+    /// A message from each to each.
     Alltoall,
     /// The sum of all ranks' vectors, to all.
     Allreduce,
-    /// From rank 0 a task to each of the others, from each an answer.
+    /// A task from rank 0 to each of the others, and an answer from each.
     MasterWorker,
 }
 
-/// Why ranks cannot exchange messages so.
+/// Reasons why ranks cannot exchange messages in a pattern.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PatternError {
     /// No such pattern.
     #[error("`{given}` is not a pattern: {}", names(&Pattern::ALL))]
     Unknown {
-        /// As given.
+        /// The pattern as given.
         given: String,
     },
     /// A number of ranks that the pattern does not fit.
@@ -75,13 +75,13 @@ pub enum PatternError {
 /// One message of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Message {
-    /// Who sends it.
+    /// The sender.
     pub from: Rank,
-    /// Who receives it.
+    /// The receiver.
     pub to: Rank,
 }
 
-/// What one rank does for one message.
+/// Action of one rank for one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The other rank.
@@ -92,12 +92,12 @@ pub struct Step {
     pub tag: i32,
 }
 
-/// Where a message goes.
+/// Direction of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// To the other rank.
+    /// Sent to the other rank.
     Send,
-    /// From the other rank.
+    /// Received from the other rank.
     Receive,
 }
 
@@ -123,7 +123,7 @@ impl Pattern {
         Self::MasterWorker,
     ];
 
-    /// As people write it.
+    /// Returns the name of the pattern, as people write it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -207,7 +207,8 @@ impl Pattern {
         Rounds::of(&messages)
     }
 
-    /// How many messages of an exchange follow one another on the rank that has most of them: the `m` of equation 1.
+    /// Returns the number of messages of an exchange that follow one another on the rank that has most of them:
+    /// the `m` of equation 1.
     ///
     /// With blocking sends that is the number of rounds; with non-blocking ones, which go both ways at once, the most that a
     /// rank sends or receives. Of collectives it is that of the plain algorithms: `n - 1` messages of a root, or around a ring,
@@ -249,7 +250,7 @@ impl Rounds {
         Self { rounds }
     }
 
-    /// What `rank` does in an exchange, in its order.
+    /// Returns the steps of `rank` in an exchange, in its order.
     #[must_use]
     pub fn steps(&self, rank: Rank) -> Vec<Step> {
         let step = |&(tag, message): &(i32, Message)| match message {

@@ -1,4 +1,4 @@
-//! What a run is to do: the applications, and how they are measured and predicted.
+//! Plan of a run: the applications, and the method of their measurement and prediction.
 
 use std::fmt::Display;
 
@@ -12,31 +12,31 @@ use crate::pattern::Pattern;
 use crate::record::Basis;
 use crate::sizes::SIZE_BYTES_LIMIT;
 
-/// What is to be run, and how.
+/// Plan of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The applications.
     pub applications: Applications,
-    /// How they are measured and predicted.
+    /// Method of measurement and prediction.
     pub method: Method,
     /// Number of the cell, in a sweep.
     pub cell: Option<u32>,
 }
 
-/// How applications are measured and predicted.
+/// Method by which applications are measured and predicted.
 #[derive(Clone, Debug)]
 pub struct Method {
-    /// What T_comm is predicted by.
+    /// Basis of the predicted T_comm.
     pub basis: Basis,
     /// Forecasts the coming cycles as the run goes.
     pub forecast_model: Spec,
-    /// Of sizes, permutations and intervals.
+    /// Seed of sizes, permutations and intervals.
     pub seed: u64,
-    /// How much phase one measures.
+    /// Effort of the measurement in phase one.
     pub effort: Effort,
 }
 
-/// How much is measured.
+/// Effort of the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
     /// Batches whose means a span is the median of.
@@ -45,17 +45,18 @@ pub struct Effort {
     pub(crate) n_batch_min: u64,
     /// Exchanges in a batch at most.
     pub(crate) n_batch_max: u64,
-    /// From one size of ping-pong to the next, in powers of two.
+    /// Step from one size of ping-pong to the next, in powers of two.
     pub(crate) power_step: usize,
 }
 
 impl Effort {
-    /// So many batches that some disturbed ones do not move their median, and a mean in each that is one of more than hardly anything.
+    /// Full effort: so many batches that some disturbed ones do not move their median, and a mean in each that is one
+    /// of more than hardly anything.
     pub const FULL: Self = Self { n_batches: 15, n_batch_min: 3, n_batch_max: 100, power_step: 1 };
-    /// For a first look: whatever disturbs is in the figures.
+    /// Effort for a first look: the figures include all disturbances.
     pub const QUICK: Self = Self { n_batches: 3, n_batch_min: 1, n_batch_max: 5, power_step: 3 };
 
-    /// How many exchanges of about this span make a batch.
+    /// Returns the number of exchanges of about this span in a batch.
     pub(crate) fn n_batch(self, span_ns: f64, budget_ns: f64) -> u64 {
         ((budget_ns / self.n_batches as f64 / span_ns.max(1.0)) as u64).clamp(self.n_batch_min, self.n_batch_max)
     }

@@ -12,11 +12,11 @@ use crate::record::{APPLICATION, MODEL, Model, PING_PONG, POINT, Planned, Point,
 
 mod sweep;
 
-/// Of a chart, without the names beside it.
+/// Size of a chart, without the names beside it.
 const CHART: Size = Size { width: 700.0, height: 440.0 };
 /// Places of a fitted line in each doubling of the size: a line is a curve on logarithmic axes.
 const PLACES_PER_OCTAVE: f64 = 8.0;
-/// Where a message without content stands on a logarithmic axis of sizes in bytes.
+/// Position of a message without content on a logarithmic axis of sizes in bytes.
 const NOTHING_AT: f64 = 0.5;
 
 /// All pictures that a result gives, each with a name that a file can have.
@@ -150,7 +150,7 @@ fn run_times(plan: &Planned, ranks: &[&RankResult]) -> Picture {
     .picture(CHART)
 }
 
-/// How often exchanges took how long, of all ranks together, and how often in phase one.
+/// Draws the distribution of the times of exchanges, of all ranks together, and that of phase one.
 fn communication(plan: &Planned, ranks: &[&RankResult], benchmark: Option<&Point>) -> Picture {
     let of_run = outline(&ranks.iter().map(|rank| &rank.communication).collect::<Vec<_>>());
     // Sizes that differ are benchmarked at some sizes only, so that the times are not of the same.

@@ -1,4 +1,4 @@
-//! How long cycles and runs of an application should take, from what phase one measured: equations 1 and 2 of the paper.
+//! Predicted lengths of an application's cycles and runs, from phase one: equations 1 and 2 of the paper.
 
 use netmodel::Cost;
 use serde::{Deserialize, Serialize};
@@ -6,32 +6,32 @@ use serde::{Deserialize, Serialize};
 use crate::application::{Application, N_CYCLES};
 use crate::record::{Basis, Predicted};
 
-/// What phase one knows of an application's exchange.
+/// Costs of an application's exchange, as measured in phase one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Benchmark {
-    /// Of ping-pong between its first two ranks.
+    /// Cost of ping-pong between its first two ranks.
     pub ping_pong: Cost,
-    /// Of the pattern's own exchange.
+    /// Cost of the pattern's own exchange.
     pub exchange: ExchangeCost,
-    /// What a barrier adds to a cycle at the median of the sizes; 0 where cycles have none.
+    /// Time that a barrier adds to a cycle at the median of the sizes; 0 if cycles have none.
     pub synchronization_ns: f64,
     /// Messages that one exchange takes one after the other.
     pub n_messages: u32,
 }
 
-/// What the exchange of a pattern lasts.
+/// Length of the exchange of a pattern.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum ExchangeCost {
-    /// Of the one size that the application uses.
+    /// Length at the one size that the application uses.
     Measured {
         /// Median over batches.
         span_ns: f64,
     },
-    /// Of any size, by lines through those measured.
+    /// Length at any size, by lines through those measured.
     Fitted(Cost),
 }
 
-/// How long it is to run, and how long it should take.
+/// Number of cycles that an application is to run, and their predicted length.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Forecast {
     /// Cycles.
@@ -43,7 +43,7 @@ pub(crate) struct Forecast {
 }
 
 impl ExchangeCost {
-    /// What it lasts with messages of this size.
+    /// Returns the length of the exchange with messages of this size.
     #[must_use]
     pub(crate) fn span_ns(&self, size_bytes: u64) -> f64 {
         match self {

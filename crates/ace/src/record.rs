@@ -1,4 +1,4 @@
-//! What stands in a result of ACE: one struct for each kind of record. Spans are in nanoseconds.
+//! Records in a result of ACE: one struct for each kind of record. Spans are in nanoseconds.
 //!
 //! The format is in `docs/formats/mpi-results.md`. In the results of a sweep, records carry the number of their cell.
 
@@ -31,36 +31,36 @@ pub const SWEEP: &str = "ace.sweep";
 /// Kind of [`Cell`].
 pub const CELL: &str = "ace.cell";
 
-/// What a point or a model is of, beside the names of patterns.
+/// Name of ping-pong in points and models, beside the names of patterns.
 pub const PING_PONG: &str = "ping-pong";
 
 /// Phase one: one size of one exchange, measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
-    /// Of a sweep.
+    /// Number of the cell, in a sweep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cell: Option<u32>,
     /// Name of the application on whose ranks it was measured.
     pub application: String,
     /// [`PING_PONG`], or a pattern's name for its whole exchange.
     pub what: String,
-    /// How point-to-point messages were sent; none of a collective.
+    /// Mode in which point-to-point messages were sent; none for a collective.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
     /// Ranks that took part.
     pub n_ranks: u32,
-    /// Of one message.
+    /// Size of one message.
     pub size_bytes: u64,
-    /// Of half a round trip, or of the exchange on the rank that took longest, each time.
+    /// Span of half a round trip, or of the exchange on the rank that took longest, each time.
     pub span: Summary,
-    /// What predictions take the exchange to last: the median over batches of exchanges of the mean of each.
+    /// Length of the exchange that predictions use: the median over batches of exchanges of the mean of each.
     pub span_ns: f64,
 }
 
 /// Phase one: the cost model fitted to the points of one exchange.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Model {
-    /// Of a sweep.
+    /// Number of the cell, in a sweep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cell: Option<u32>,
     /// Name of the application on whose ranks it was measured.
@@ -73,13 +73,13 @@ pub struct Model {
     pub model: Cost,
 }
 
-/// Before phase two: one emulated application, and how long it should take.
+/// Plan before phase two: one emulated application, and its predicted length.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Planned {
-    /// Of a sweep.
+    /// Number of the cell, in a sweep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cell: Option<u32>,
-    /// As asked for, with what was left to us filled in.
+    /// The application as asked for, with open settings filled in.
     pub application: Application,
     /// Its ranks' positions in the world, in the order of its own.
     pub world_ranks: Vec<Rank>,
@@ -89,16 +89,16 @@ pub struct Planned {
     pub size_mean_bytes: f64,
     /// Largest size of a message.
     pub size_max_bytes: u64,
-    /// How long it should take.
+    /// Its predicted length.
     pub predicted: Predicted,
 }
 
-/// How long a cycle and a run should take.
+/// Predicted lengths of a cycle and a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Predicted {
-    /// Which of the two predictions of the exchange is used.
+    /// The one of the two predictions of the exchange that is used.
     pub basis: Basis,
-    /// Why that one.
+    /// The reason for that one.
     pub reason: String,
     /// Messages that one exchange takes one after the other.
     pub n_messages: u32,
@@ -118,7 +118,7 @@ pub struct Predicted {
     pub run_ns: f64,
 }
 
-/// What the predicted T_comm comes from.
+/// Source of the predicted T_comm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
@@ -129,10 +129,10 @@ pub enum Basis {
     Model,
 }
 
-/// After phase two: one rank of one application.
+/// Result after phase two: one rank of one application.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RankResult {
-    /// Of a sweep.
+    /// Number of the cell, in a sweep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cell: Option<u32>,
     /// Name of the application.
@@ -143,7 +143,7 @@ pub struct RankResult {
     pub world_rank: Rank,
     /// Cycles made.
     pub n_cycles: u64,
-    /// What the run took, without what ACE does between blocks of cycles.
+    /// Length of the run, without what ACE does between blocks of cycles.
     pub run_ns: f64,
     /// Predicted before the run: benchmarked once.
     pub benchmarked_once: Prediction,
@@ -153,7 +153,7 @@ pub struct RankResult {
     pub forecast_model: String,
     /// T_comp as calculated.
     pub compute_calculated_ns: f64,
-    /// How far the median compute phase is from it, in percent of it.
+    /// Deviation of the median compute phase from `compute_calculated_ns`, in percent of the latter.
     pub compute_error_percent: f64,
     /// Whole cycles.
     pub cycle: Summary,
@@ -165,9 +165,9 @@ pub struct RankResult {
     pub communication: Summary,
     /// Standard deviations by means.
     pub dispersion: Dispersion,
-    /// What ACE did between blocks of cycles (forecasts among it), in total; not part of the run.
+    /// Time that ACE took between blocks of cycles (forecasts included), in total; not part of the run.
     pub between_blocks_ns: f64,
-    /// How much of the time this rank was off its core; none in results that do not say.
+    /// Shares of the time in which this rank was off its core; none in results that lack them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub away: Option<Away>,
 }
@@ -175,9 +175,9 @@ pub struct RankResult {
 /// Shares of the time in which a rank did not run, by wall time against processor time of its thread.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Away {
-    /// Of phase one.
+    /// Share in phase one.
     pub benchmark_ratio: f64,
-    /// Of the run.
+    /// Share in the run.
     pub run_ratio: f64,
 }
 
@@ -190,7 +190,7 @@ impl Away {
 }
 
 impl RankResult {
-    /// How much of the time it was off its core, where that was so much that its times are the scheduler's.
+    /// Returns the shares of the time off its core, if they are so large that the rank's times are the scheduler's.
     #[must_use]
     pub fn is_away(&self) -> Option<Away> {
         self.away.filter(|away| away.worst_ratio() > AWAY_RATIO_MAX)
@@ -211,48 +211,48 @@ pub struct Prediction {
 /// Standard deviations by means, of one rank.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Dispersion {
-    /// Of whole cycles.
+    /// Dispersion of whole cycles.
     pub cycle_ratio: f64,
-    /// Of compute phases.
+    /// Dispersion of compute phases.
     pub compute_ratio: f64,
-    /// Of exchanges.
+    /// Dispersion of exchanges.
     pub communication_ratio: f64,
-    /// Of exchanges in phase one; none where sizes differ.
+    /// Dispersion of exchanges in phase one; none if sizes differ.
     pub benchmark_ratio: Option<f64>,
     /// Standard deviation of exchanges by that in phase one; none where that one is 0, or sizes differ.
     pub communication_to_benchmark: Option<f64>,
 }
 
-/// What was out of the ordinary: cycles of a rank in one of their parts, or a pair of ranks.
+/// Anomaly: cycles of a rank that are out of the ordinary in one of their parts, or a pair of ranks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Anomaly {
-    /// Of a sweep.
+    /// Number of the cell, in a sweep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cell: Option<u32>,
     /// Name of the application.
     pub application: String,
     /// Position of the rank in the application.
     pub rank: Rank,
-    /// What took too long.
+    /// The part that took too long.
     pub part: Part,
-    /// With [`Part::Pair`]: the other rank.
+    /// The other rank, with [`Part::Pair`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<Rank>,
     /// Cycles beyond the limit; of a pair, all its cycles.
     pub n_cycles: u64,
-    /// What is ordinary: the median of this rank's cycles; of a pair, the median in phase one or that of all ranks.
+    /// Ordinary time: the median of this rank's cycles; of a pair, the median in phase one or that of all ranks.
     pub ordinary_ns: f64,
-    /// What is beyond it is anomalous.
+    /// Limit beyond which a time is anomalous.
     pub limit_ns: f64,
-    /// How the limit comes about.
+    /// Rule that gives the limit.
     pub rule: String,
-    /// What all of these took beyond the ordinary, in percent of the run; of cycles kept in `worst` only.
+    /// Time of all of these beyond the ordinary, in percent of the run; of cycles kept in `worst` only.
     pub share_of_run_percent: f64,
     /// The worst of these cycles, the longest first; at most [`N_WORST`].
     pub worst: Vec<WorstCycle>,
 }
 
-/// How many cycles an anomaly names.
+/// Number of cycles that an anomaly names.
 pub const N_WORST: usize = 16;
 
 /// The part of a cycle in which an anomaly lies.
@@ -274,11 +274,11 @@ pub enum Part {
 pub struct WorstCycle {
     /// Which, from 0.
     pub cycle: u64,
-    /// When it began, since the run did.
+    /// Time from the start of the run to the start of the cycle.
     pub at_ns: u64,
-    /// How long the part took in it.
+    /// Length of the part in this cycle.
     pub span_ns: u64,
-    /// Whom the longest step of the exchange was with; none of a collective.
+    /// Peer of the longest step of the exchange; none for a collective.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<Rank>,
 }
@@ -286,26 +286,27 @@ pub struct WorstCycle {
 /// Clock and work of one rank, looked at again at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClockResult {
-    /// Of a sweep.
+    /// Number of the cell, in a sweep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cell: Option<u32>,
     /// Position in the world.
     pub world_rank: Rank,
-    /// By what share the calibrated work takes longer after phase two than before it; 0.02 is 2 % longer.
+    /// Share by which the calibrated work takes longer after phase two than before it; 0.02 is 2 % longer.
     pub calibration_drift_ratio: f64,
-    /// How far its clock was ahead of rank 0's in the end.
+    /// Offset of its clock ahead of rank 0's in the end.
     pub offset: Offset,
-    /// What a cycle costs beside work and messages: looks at the clock and records, by a dry loop, median; none of an idle rank.
+    /// Overhead of a cycle beside work and messages: clock readings and records, by a dry loop, median.
+    /// None for an idle rank.
     pub cycle_overhead_ns: Option<f64>,
 }
 
 /// Another process that had more than a twentieth of a core of a host with ranks, from phase one to the end of phase two.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Seen {
-    /// Of a sweep.
+    /// Number of the cell, in a sweep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cell: Option<u32>,
-    /// Which.
+    /// The other process.
     #[serde(flatten)]
     pub neighbour: Neighbour,
 }
@@ -346,7 +347,7 @@ pub struct Cell {
     pub cell: u32,
     /// Pattern of all applications in it.
     pub pattern: Pattern,
-    /// How point-to-point messages are sent.
+    /// Mode in which point-to-point messages are sent.
     pub mode: Mode,
     /// Size of messages.
     pub size_bytes: u64,
@@ -354,6 +355,6 @@ pub struct Cell {
     pub load_percent: f64,
     /// Applications that run at the same time.
     pub n_applications: u32,
-    /// Which of several runs with the same settings, from 0.
+    /// Number of this run among those with the same settings, from 0.
     pub repetition: u32,
 }

@@ -34,7 +34,7 @@ struct Member<'a> {
     benchmark_away_ratio: f64,
 }
 
-/// What a rank hands in after phase two.
+/// Report of a rank after phase two.
 #[derive(Serialize, Deserialize)]
 struct Report {
     idx: usize,
@@ -129,7 +129,7 @@ fn benchmark_member(member: &mut Member<'_>, plan: &Plan, clock: &Stopwatch) -> 
     Ok(found)
 }
 
-/// What is to come of each application; all ranks come to the same.
+/// Returns the plan of each application, the same on all ranks.
 fn planned(plan: &Plan, allotted: &[Vec<Rank>], measured: &[PhaseOne]) -> Vec<Planned> {
     let one = |((application, ranks), found): ((&Application, &Vec<Rank>), &PhaseOne)| {
         let sizes = application.size.draw(plan.method.seed).expect("sizes were checked");

@@ -1,4 +1,4 @@
-//! How large the messages of an application are: always the same, or drawn from a distribution.
+//! Sizes of an application's messages: always the same, or drawn from a distribution.
 //!
 //! All ranks of an application draw the same table of sizes from the same seed, and cycle through it.
 
@@ -39,7 +39,7 @@ pub enum Sizes {
     Mix(Vec<(ByteCount, f64)>),
 }
 
-/// Why a text says no sizes that messages can have.
+/// Reasons why a text gives no sizes that messages can have.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SizesError {
@@ -48,15 +48,15 @@ pub enum SizesError {
         "`{given}` is not a size of messages: write 1MiB, uniform(1KiB..64KiB), lognormal(64KiB, 1.0) or mix(1KiB: 3, 1MiB: 1)"
     )]
     Form {
-        /// As given.
+        /// The text as given.
         given: String,
     },
     /// A part out of its range.
     #[error("`{given}`: {wrong}")]
     Range {
-        /// As given.
+        /// The text as given.
         given: String,
-        /// Which part, and its range.
+        /// The part that is out of its range, and the range.
         wrong: &'static str,
     },
     /// A message that MPI cannot count.

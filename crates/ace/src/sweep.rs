@@ -23,7 +23,7 @@ use crate::record::SWEEP;
 use crate::record::{ANOMALY, APPLICATION, Anomaly, Away, CELL, Cell, Part, Planned, RANK, RankResult, SweepResult};
 use crate::sizes::Sizes;
 
-/// What is swept over, and what is the same in all cells.
+/// Settings that are swept over, and those that are the same in all cells.
 #[derive(Clone, Debug)]
 pub struct Sweep {
     /// Patterns, the slowest to change.
@@ -36,17 +36,17 @@ pub struct Sweep {
     pub loads: Vec<Load>,
     /// Runs with the same settings, the fastest to change.
     pub repetitions: u32,
-    /// How messages between two ranks are sent; collectives have no mode.
+    /// Mode in which messages between two ranks are sent; collectives have no mode.
     pub mode: Mode,
-    /// How applications share the ranks.
+    /// Placement of applications on the ranks.
     pub placement: Placement,
     /// Cycles of each run.
     pub iterations: Option<std::num::NonZeroU64>,
-    /// Or how long each run is to take.
+    /// Target length of each run, instead.
     pub time: Option<Span>,
     /// Waits for all ranks before the exchange of every so many cycles; 0 for never.
     pub synchronize_every: u32,
-    /// How all cells are measured and predicted.
+    /// Method of measurement and prediction, the same in all cells.
     pub method: Method,
 }
 
@@ -158,7 +158,7 @@ fn record(cell: &Cell, n_before: usize, writer: &mut Writer) -> Result<(), Failu
     writer.record(CELL, cell).map_err(Failure::of)
 }
 
-/// What the records of one cell come to, one for each of its applications.
+/// Computes the results of one cell from its records, one for each of its applications.
 fn results(cell: &Cell, records: &[(String, Value)]) -> Vec<SweepResult> {
     let plans: Vec<Planned> = of_kind(APPLICATION, records);
     let ranks: Vec<RankResult> = of_kind(RANK, records);
@@ -197,12 +197,12 @@ fn of_kind<T: serde::de::DeserializeOwned>(kind: &str, records: &[(String, Value
         .collect()
 }
 
-/// How many cells are whole already.
+/// Returns the number of cells that are whole already.
 fn n_whole(outcome: &Outcome) -> usize {
     outcome.records.iter().filter(|(kind, _)| kind == CELL).count()
 }
 
-/// What of `there` is not as in `here`, so that cells of both could not stand beside each other.
+/// Returns the difference of `there` from `here` that keeps cells of both from standing beside each other.
 fn difference(there: &Header, here: &Header) -> Option<String> {
     let of_measurement = |arguments: &[String]| -> Vec<String> {
         arguments.iter().filter(|argument| !["-q", "--quiet"].contains(&argument.as_str())).cloned().collect()

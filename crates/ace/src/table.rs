@@ -1,4 +1,4 @@
-//! What a result of ACE says, as text for people.
+//! Text of a result of ACE, for people.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -200,7 +200,7 @@ fn error(percent: f64) -> String {
     format!("{percent:+.2} %")
 }
 
-/// How many times as much, where that is known.
+/// Formats a ratio, or `-` if the ratio is unknown.
 fn times(ratio: Option<f64>) -> String {
     ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"))
 }

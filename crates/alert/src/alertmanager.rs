@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::{Alert, Server, TellError};
 
-/// As API v2 has it.
+/// A warning in the form of API v2.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Posted<'a> {
@@ -19,7 +19,7 @@ struct Posted<'a> {
     generator_url: &'a str,
 }
 
-/// What stands is over in `keep`, unless it is told of again before.
+/// Posts the changes and the standing warnings, which are over in `keep` unless they are posted again before.
 pub(crate) fn tell(server: &Server, changes: &[Alert], standing: &[Alert], keep: Duration) -> Result<(), TellError> {
     // What was raised stands, and is told of there.
     let over = changes.iter().filter(|alert| !alert.stands);

@@ -31,7 +31,7 @@ impl Command {
         }
     }
 
-    /// How it ended; `None` when it was killed.
+    /// Runs the program and returns its exit status; `None` if it was killed.
     fn ended(&self, input: &[u8]) -> io::Result<Option<ExitStatus>> {
         // A file and not a pipe, so that nobody waits for a program that does not read.
         let mut file = tempfile::tempfile()?;

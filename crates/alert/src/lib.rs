@@ -32,9 +32,9 @@ pub struct Alert {
     pub host: String,
     /// The series that the rule is about.
     pub series: String,
-    /// What is probable, for people.
+    /// The probable event, for people.
     pub summary: String,
-    /// How probable, in [0, 1].
+    /// The probability, in [0, 1].
     pub probability: f64,
     /// Whether it stands, or is over.
     pub stands: bool,
@@ -47,9 +47,9 @@ pub struct Alert {
     pub at: Timestamp,
     /// When the last sample was taken that it rests on.
     pub origin: Timestamp,
-    /// Where to look.
+    /// The address to look at.
     pub url: String,
-    /// Where a picture is drawn of what may come; empty where nobody draws it.
+    /// The address of a picture of what may come; empty if nobody draws one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub picture_url: String,
     /// The picture as it was when the warning was raised, as PNG, for who gets mail. It is gone after a restart.
@@ -57,7 +57,7 @@ pub struct Alert {
     pub png: Option<Arc<[u8]>>,
 }
 
-/// Where warnings go.
+/// A way of sending warnings.
 #[derive(Clone, Debug)]
 pub enum Way {
     /// Alertmanager is told of all warnings that stand, again and again, by its API v2.
@@ -70,7 +70,7 @@ pub enum Way {
     Mail(Mail),
 }
 
-/// Why nobody was told.
+/// The reason why nobody got a warning.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TellError {
@@ -79,7 +79,7 @@ pub enum TellError {
     Request {
         /// Host and port.
         place: String,
-        /// Why not.
+        /// The reason.
         source: http_client::RequestError,
     },
     /// It did not take it.
@@ -87,7 +87,7 @@ pub enum TellError {
     Status {
         /// Host and port.
         place: String,
-        /// Of HTTP.
+        /// The status of HTTP.
         status: u16,
     },
     /// Nobody can be logged in.
@@ -101,7 +101,7 @@ pub enum TellError {
     Run {
         /// Its name.
         program: String,
-        /// Why not.
+        /// The reason.
         source: std::io::Error,
     },
     /// A command failed.
@@ -117,13 +117,14 @@ pub enum TellError {
     Mail {
         /// Host and port.
         server: String,
-        /// Why not.
+        /// The reason.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
 
 impl Way {
-    /// What a person calls it: `mail to ops@example.org`. It holds no secret, so that two may have the same.
+    /// Returns the name of the way for people: `mail to ops@example.org`. It holds no secret, so that two may have the
+    /// same.
     fn name(&self) -> String {
         match self {
             Self::Alertmanager(server) => format!("Alertmanager at {}", server.address.host_and_port()),
@@ -179,7 +180,8 @@ impl Way {
     }
 }
 
-/// What ways are called, each by a name of its own: a second `webhook at example.org` is `webhook at example.org (2)`.
+/// Returns the names of the ways, each of which is unique: a second `webhook at example.org` is `webhook at example.org
+/// (2)`.
 #[must_use]
 pub fn names(ways: &[Way]) -> Vec<String> {
     let mut names: Vec<String> = Vec::with_capacity(ways.len());
@@ -191,7 +193,7 @@ pub fn names(ways: &[Way]) -> Vec<String> {
     names
 }
 
-/// What webhooks and commands are given.
+/// The content that webhooks and commands are given.
 #[derive(Serialize)]
 struct Message<'a> {
     warnings: Vec<Change<'a>>,
@@ -221,7 +223,7 @@ impl Alert {
         format!("{}/{}/{}", self.host, self.rule, self.at)
     }
 
-    /// That it is over now.
+    /// Returns the warning that this one is over now.
     #[must_use]
     pub fn over(self, at: Timestamp) -> Self {
         Self { stands: false, repeated: false, at, png: None, ..self }

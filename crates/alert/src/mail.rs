@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Alert, TellError};
 
-/// How long each step of the conversation may take.
+/// The longest time of each step of the conversation.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How the connection to a mail server is protected.
+/// The protection of the connection to a mail server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Encryption {
@@ -28,20 +28,20 @@ pub enum Encryption {
     None,
 }
 
-/// Who gets mail, and which server takes it.
+/// The recipients of mail, and the server that takes it.
 #[derive(Clone, Debug)]
 pub struct Mail {
     /// The server's name.
     pub host: String,
     /// Its port.
     pub port: u16,
-    /// How the connection is protected.
+    /// The protection of the connection.
     pub encryption: Encryption,
     /// The name and the file of the password to log in with.
     pub login: Option<(String, PathBuf)>,
-    /// Who sends it.
+    /// The sender.
     pub from: Mailbox,
-    /// Who gets it, at least one.
+    /// The recipients, at least one.
     pub recipients: Vec<Mailbox>,
 }
 

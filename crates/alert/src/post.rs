@@ -1,4 +1,4 @@
-//! What waits to be told one way, and the thread that tells it.
+//! The queue of changes that wait to be sent one way, and the thread that sends them.
 
 use std::collections::VecDeque;
 use std::io;
@@ -16,7 +16,7 @@ pub const N_WAITING_MAX: usize = 10_000;
 /// Changes of one message, at most.
 const N_TOLD_MAX: usize = 500;
 
-/// For Alertmanager a warning that is not renewed for so many times is over, as when whoever warns is gone.
+/// The number of missed renewals after which a warning is over for Alertmanager, as when whoever warns is gone.
 const TIMES_KEPT: u32 = 5;
 
 /// The first wait after a failure, and the longest.
@@ -30,10 +30,10 @@ pub struct Post {
     _thread: Thread,
 }
 
-/// How it goes.
+/// The state of a way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Status {
-    /// What a person calls the way.
+    /// The name of the way for people.
     pub name: String,
     /// Changes that have still to be told.
     pub n_waiting: usize,
@@ -41,7 +41,7 @@ pub struct Status {
     pub n_told: u64,
     /// Changes that were given up, because too many waited.
     pub n_given_up: u64,
-    /// Why the last attempt failed.
+    /// The reason why the last attempt failed.
     pub problem: Option<String>,
 }
 
@@ -96,7 +96,7 @@ impl Post {
         self.shared.lock().changes.iter().cloned().collect()
     }
 
-    /// How it goes.
+    /// Returns the state of the way.
     #[must_use]
     pub fn status(&self) -> Status {
         let state = self.shared.lock();

@@ -6,17 +6,17 @@ use http_client::{Address, Login, RequestError, Trust, agent};
 
 use crate::{Message, TellError};
 
-/// How long it may take to answer.
+/// The longest time that the server may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Where a server is, and how to log in to it.
+/// The address of a server, and the credentials of the log-in.
 #[derive(Clone, Debug)]
 pub struct Server {
-    /// Where it is.
+    /// The address.
     pub address: Address,
-    /// How to log in. Secrets are read from their files for each message.
+    /// The credentials of the log-in. Secrets are read from their files for each message.
     pub login: Login,
-    /// Whose certificates are believed.
+    /// The certificate authorities that are trusted.
     pub trust: Trust,
 }
 

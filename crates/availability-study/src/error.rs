@@ -1,4 +1,4 @@
-//! What can go wrong: with a journal, and with a study.
+//! Errors of a journal and of a study.
 
 use std::{io, path::PathBuf};
 
@@ -15,9 +15,9 @@ pub enum JournalError {
     Io {
         /// The journal.
         path: PathBuf,
-        /// What was tried.
+        /// The action that was tried.
         doing: &'static str,
-        /// Why not.
+        /// The reason why the action failed.
         source: io::Error,
     },
     /// A line that is none, with others after it.
@@ -25,9 +25,9 @@ pub enum JournalError {
     Line {
         /// The journal.
         path: PathBuf,
-        /// Which line, from 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The problem with the line.
         source: serde_json::Error,
     },
     /// Another file, or a journal whose start was lost.
@@ -51,7 +51,7 @@ pub enum JournalError {
     Settings {
         /// The journal.
         path: PathBuf,
-        /// Why not.
+        /// The reason why the settings cannot be used.
         source: SettingsError,
     },
     /// Another study is writing it.
@@ -71,11 +71,11 @@ pub enum JournalError {
     Unlike {
         /// The journal.
         path: PathBuf,
-        /// What differs, as it is called in the journal.
+        /// Name of the setting that differs, as it is called in the journal.
         name: String,
         /// Its value there.
         given: String,
-        /// That of the first journal.
+        /// The value of the first journal.
         expected: String,
     },
 }
@@ -84,7 +84,7 @@ pub enum JournalError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StudyError {
-    /// What it was told makes no study.
+    /// The settings make no study.
     #[error(transparent)]
     Settings(#[from] SettingsError),
     /// Its journal cannot be used.
@@ -127,7 +127,7 @@ pub enum StudyError {
     /// The number of cores cannot be told.
     #[error("cannot find out how many cores this host has")]
     Cores {
-        /// Why not.
+        /// The reason why the cores cannot be counted.
         source: io::Error,
     },
 }

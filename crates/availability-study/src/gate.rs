@@ -1,10 +1,10 @@
-//! When a test may start: not while the sensors still speak of the test or the probe before it.
+//! Gate of the tests: a test may not start while the sensors still show the test or the probe before it.
 
 use std::time::Duration;
 
 use crate::Settings;
 
-/// How long a test is, as far as the gate is concerned.
+/// Length of a test, as far as the gate is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fit {
     /// It has to end before the next probe starts.

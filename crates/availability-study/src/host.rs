@@ -8,7 +8,7 @@ use signal::Readings;
 
 use crate::StudyError;
 
-/// Where a study is made.
+/// The host where a study is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub host: String,
@@ -33,7 +33,7 @@ fn to_u32(n_cores: NonZero<usize>) -> io::Result<u32> {
     u32::try_from(n_cores.get()).map_err(io::Error::other)
 }
 
-/// How busy the cores of this host are during `span`, all of them together, 0 to 1. Takes that long.
+/// Returns how busy the cores of this host are during `span`, all of them together, 0 to 1. Takes that long.
 ///
 /// # Errors
 /// When the host has no `/proc`.

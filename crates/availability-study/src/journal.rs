@@ -1,4 +1,4 @@
-//! What a study has found, line by line as it finds it: JSON Lines, a header first. Specified in
+//! Results of a study, line by line as they are found: JSON Lines, a header first. Specified in
 //! `docs/formats/study-journal.md`.
 //!
 //! A journal is written by one study at a time and only grows. What was written before a test's line is on the disk
@@ -42,32 +42,32 @@ pub struct Header {
     pub format: u32,
     /// The version of the program.
     pub version: String,
-    /// What the host calls itself.
+    /// Name of the host by its own account.
     pub host: String,
     /// Name, release and machine of its kernel.
     pub kernel: String,
     /// Cores that are online.
     pub n_cores: u32,
-    /// When the study began.
+    /// Time at which the study began.
     pub time: Timestamp,
-    /// How busy the cores were before any load was made, all of them together, 0 to 1.
+    /// Busy share of the cores before any load was made, all of them together, 0 to 1.
     pub busy_before: f64,
-    /// What the study was told.
+    /// Settings of the study.
     pub settings: Settings,
 }
 
 /// The start of a visit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VisitStart {
-    /// Which round it is in, from 1.
+    /// Number of the visit's round, from 1.
     pub round: usize,
     /// The scenario's name.
     pub scenario: String,
-    /// When the load began.
+    /// Time at which the load began.
     pub time: Timestamp,
 }
 
-/// What the sensors said at one moment.
+/// Values of the sensors at one moment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
     /// Seconds since the visit began.
@@ -79,22 +79,22 @@ pub struct Reading {
 /// A test process that has ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TestDone {
-    /// How long it was to spin.
+    /// Length of time that the process was to spin.
     pub length: Length,
-    /// With how many threads.
+    /// Number of threads.
     pub n_threads: u32,
-    /// When it was started, in seconds since the visit began.
+    /// Start of the process, in seconds since the visit began.
     pub start_seconds: f64,
-    /// When its end was seen.
+    /// Time at which its end was seen.
     pub end_seconds: f64,
     /// The CPU time whose wall time it was to note.
     pub demand_seconds: f64,
-    /// What it said, or why it said nothing.
+    /// The report of the process, or the reason why there is none.
     #[serde(flatten)]
     pub outcome: Outcome,
 }
 
-/// What became of a test process.
+/// The outcome of a test process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum Outcome {
@@ -107,23 +107,23 @@ pub enum Outcome {
     },
 }
 
-/// What a test process says when it has ended.
+/// The report of a test process that has ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spun {
-    /// What it had at each of the moments that it was asked for, the last one being its end.
+    /// Clock times at each of the moments that were asked for, the last one being the end of the process.
     pub marks: Vec<Mark>,
     /// The wall time at which its CPU clock reached the demand; none when it never did.
     pub reached_seconds: Option<f64>,
 }
 
-/// What a test process had at one moment.
+/// Clock times of a test process at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Mark {
     /// The moment that was asked for, in seconds since it began to spin.
     pub wanted_seconds: f64,
-    /// What had passed on the wall clock.
+    /// Time that had passed on the wall clock.
     pub passed_seconds: f64,
-    /// What had passed on its CPU clock, all threads together.
+    /// Time that had passed on the CPU clock of the process, all threads together.
     pub used_seconds: f64,
 }
 
@@ -132,7 +132,7 @@ pub struct Mark {
 pub(crate) struct Lines {
     pub header: Box<Header>,
     pub rest: Vec<Line>,
-    /// How many bytes of the file are whole lines.
+    /// Number of bytes of the file that are whole lines.
     pub n_whole_bytes: u64,
     /// Whether a last line was torn and left out.
     pub is_torn: bool,

@@ -1,4 +1,4 @@
-//! How accurate the sensors and forecasts of CPU availability are on this host, measured with test processes.
+//! Accuracy of the sensors and forecasts of CPU availability on this host, measured with test processes.
 //!
 //! This repeats R. Wolski, N. Spring and J. Hayes, "Predicting the CPU availability of time-shared Unix systems"
 //! (1998), for one host under made loads. A [`Study`] visits load scenarios in rounds, reads the sensors once a second

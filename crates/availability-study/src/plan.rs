@@ -1,4 +1,4 @@
-//! Which scenario is visited when, and with which tests.
+//! Plan of the visits: which scenario is visited when, and with which tests.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::{
     gate::{Fit, Gate},
 };
 
-/// Of so many short tests one has several threads.
+/// Number of short tests among which one has several threads.
 const MANY_THREADS_EVERY: usize = 4;
 
 /// All visits, in their order.
@@ -18,16 +18,16 @@ const MANY_THREADS_EVERY: usize = 4;
 pub struct Plan {
     /// The visits.
     pub visits: Vec<Visit>,
-    /// How many rounds they make; in each one every scenario is visited once.
+    /// Number of rounds that the visits make; in each one every scenario is visited once.
     pub n_rounds: usize,
-    /// How long all of it takes.
+    /// Time that all of it takes.
     pub length: Duration,
 }
 
 /// One visit to a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Visit {
-    /// Which round it is in, from 1.
+    /// Number of the visit's round, from 1.
     pub round: usize,
     /// The scenario's name.
     pub scenario: String,
@@ -38,13 +38,13 @@ pub struct Visit {
 /// One test process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Test {
-    /// How long it spins.
+    /// Length of time that the test spins.
     pub length: Length,
-    /// With how many threads.
+    /// Number of threads.
     pub n_threads: u32,
 }
 
-/// How long a test process spins.
+/// Length of time that a test process spins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Length {
@@ -110,7 +110,7 @@ impl Plan {
         Plan { visits, n_rounds, length }
     }
 
-    /// How many tests of this length there are.
+    /// Returns the number of tests of this length.
     #[must_use]
     pub fn n_tests(&self, length: Length) -> usize {
         self.visits.iter().flat_map(|visit| &visit.tests).filter(|test| test.length == length).count()
@@ -118,7 +118,7 @@ impl Plan {
 }
 
 impl Settings {
-    /// How long a test of this length spins.
+    /// Returns the time that a test of this length spins.
     #[must_use]
     pub fn span_of(&self, length: Length) -> Duration {
         match length {
@@ -127,7 +127,7 @@ impl Settings {
         }
     }
 
-    /// How long a visit with these tests takes.
+    /// Returns the time that a visit with these tests takes.
     #[must_use]
     pub fn length_of(&self, tests: &[Test]) -> Duration {
         let mut gate = Gate::new(self);
@@ -173,7 +173,7 @@ fn n_rounds(settings: &Settings) -> usize {
     settings.rounds.map_or(fitting, |n_rounds| n_rounds.max(1) as usize)
 }
 
-/// How many long tests there are in each round, for each scenario.
+/// Returns the number of long tests in each round, for each scenario.
 fn long_tests(settings: &Settings, n_rounds: usize) -> Vec<Vec<usize>> {
     let n_scenarios = settings.scenarios.len();
     let cost = settings.long + settings.rest;

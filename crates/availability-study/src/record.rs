@@ -1,4 +1,4 @@
-//! What a journal says: visits, and in each the readings and the tests.
+//! Content of a journal: visits, and in each the readings and the tests.
 
 use std::{
     collections::BTreeMap,
@@ -23,7 +23,7 @@ const VISIT_SECONDS_MAX: f64 = 1e6;
 /// Everything that a study has found so far, or several that were made alike.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// Where and how.
+    /// Header of the study: where and how it was made.
     pub header: Header,
     /// The headers of studies that were joined to this one, in their order.
     pub joined: Vec<Header>,
@@ -40,7 +40,7 @@ pub struct Record {
 pub struct Segment {
     /// Its scenario.
     pub start: VisitStart,
-    /// What the sensors said, oldest first.
+    /// Values of the sensors, oldest first.
     pub readings: Vec<Reading>,
     /// The tests that ended, in their order.
     pub tests: Vec<TestDone>,
@@ -128,7 +128,7 @@ impl Record {
     }
 }
 
-/// For how many threads a signal speaks: 2 for `cpu.availability.2`, 1 for those without a number.
+/// Returns the number of threads that a signal is for: 2 for `cpu.availability.2`, 1 for those without a number.
 pub(crate) fn threads_of(id: &str) -> u32 {
     id.rsplit('.').next().and_then(|word| word.parse().ok()).filter(|n_threads| *n_threads > 0).unwrap_or(1)
 }
@@ -181,8 +181,8 @@ impl Segment {
         Some((f64::from(header.n_cores) / (others + 1.0)).min(1.0))
     }
 
-    /// How much of the 1-minute load average is tests of this visit that have ended or run: a moving average that
-    /// forgets exponentially, of a number of tasks that is known.
+    /// Returns the part of the 1-minute load average that is tests of this visit that have ended or run: a moving
+    /// average that forgets exponentially, of a number of tasks that is known.
     fn own_load(&self, at_seconds: f64) -> f64 {
         let kept = |since_seconds: f64| (-since_seconds.max(0.0) / LOAD_MEMORY_SECONDS).exp();
         let of = |test: &TestDone| {
@@ -193,8 +193,8 @@ impl Segment {
 }
 
 impl Header {
-    /// What keeps a study from being joined to this one: a name, its value here and there. How long a study takes, which scenarios
-    /// it visits, and what it draws may differ.
+    /// Returns the difference that keeps a study from being joined to this one: a name, its value here and there. How
+    /// long a study takes, which scenarios it visits, and what it draws may differ.
     fn difference(&self, other: &Header) -> Option<(String, String, String)> {
         if self.n_cores != other.n_cores {
             return Some(("n_cores".to_owned(), self.n_cores.to_string(), other.n_cores.to_string()));
@@ -206,7 +206,7 @@ impl Header {
 }
 
 impl TestDone {
-    /// What the test had by the moment `wanted_seconds` that it was to look at its clocks.
+    /// Returns the clock times of the test at the moment `wanted_seconds` at which it was to look at its clocks.
     pub(crate) fn mark(&self, wanted_seconds: f64) -> Option<Mark> {
         let Outcome::Done(spun) = &self.outcome else { return None };
         spun.marks.iter().copied().find(|mark| mark.wanted_seconds == wanted_seconds && mark.passed_seconds > 0.0)

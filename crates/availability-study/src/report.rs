@@ -20,13 +20,13 @@ use crate::{
 pub struct Report {
     /// Names and values: where and how.
     pub about: Vec<(&'static str, String)>,
-    /// What a reader has to know before believing anything.
+    /// Facts that a reader needs before trusting any figure.
     pub warnings: Vec<String>,
     /// The tables.
     pub tables: Vec<Table>,
 }
 
-/// How a report is written.
+/// Format in which a report is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Columns for a terminal.
@@ -130,7 +130,7 @@ fn has_figure(row: &Row) -> bool {
     row.source == Source::Published || row.cells.iter().any(is_figure)
 }
 
-/// Which rows have too few observations for any figure, for people who would look for them.
+/// Returns a note of the rows that have too few observations for any figure, for people who would look for them.
 fn left_out(table: &Table) -> Option<String> {
     let missing: Vec<&Row> = table.rows.iter().filter(|row| !has_figure(row)).collect();
     let needs = missing.iter().flat_map(|row| &row.cells).filter_map(|cell| match cell {

@@ -1,4 +1,4 @@
-//! What a study is told: which scenarios, for how long, with tests of which length.
+//! Settings of a study: which scenarios, for how long, with tests of which length.
 
 use std::time::Duration;
 
@@ -6,49 +6,49 @@ use sensor::HybridSettings;
 use serde::{Deserialize, Serialize};
 use units::span;
 
-/// What a study is told. Written into the journal, and a study that is taken up again has to have the same.
+/// Settings of a study. Written into the journal, and a study that is taken up again has to have the same.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     /// Names of the load scenarios, in the order in which they are visited.
     pub scenarios: Vec<String>,
-    /// From which loads and demands are drawn.
+    /// Seed from which loads and demands are drawn.
     pub seed: u64,
-    /// How long all of it may take.
+    /// Time that all of it may take.
     #[serde(rename = "total_seconds", with = "seconds")]
     pub total: Duration,
-    /// How long one visit to a scenario is meant to take; the number of rounds follows from it.
+    /// Time that one visit to a scenario is meant to take; the number of rounds follows from it.
     #[serde(rename = "visit_seconds", with = "seconds")]
     pub visit: Duration,
-    /// How often every scenario is visited; from `total` and `visit` where it is not given.
+    /// Number of visits to every scenario; from `total` and `visit` where it is not given.
     pub rounds: Option<u32>,
-    /// How long a short test process spins.
+    /// Time that a short test process spins.
     #[serde(rename = "short_seconds", with = "seconds")]
     pub short: Duration,
-    /// How long a long one does.
+    /// Time that a long test process spins.
     #[serde(rename = "long_seconds", with = "seconds")]
     pub long: Duration,
     /// The share of the time that may go into long tests, 0 to 1.
     pub long_share: f64,
-    /// How long the load of a scenario runs before the first test.
+    /// Time that the load of a scenario runs before the first test.
     #[serde(rename = "warm_up_seconds", with = "seconds")]
     pub warm_up: Duration,
-    /// How long no test runs before the next one starts.
+    /// Time without a test before the next one starts.
     #[serde(rename = "rest_seconds", with = "seconds")]
     pub rest: Duration,
     /// Time between two readings of the sensors.
     #[serde(rename = "step_seconds", with = "seconds")]
     pub step: Duration,
-    /// Over how long the averaged series is averaged.
+    /// Time over which the averaged series is averaged.
     #[serde(rename = "average_seconds", with = "seconds")]
     pub average: Duration,
-    /// When the hybrid sensor probes.
+    /// Time between two probes of the hybrid sensor.
     #[serde(rename = "probe_every_seconds", with = "seconds")]
     pub probe_every: Duration,
-    /// How long it does.
+    /// Length of a probe.
     #[serde(rename = "probe_for_seconds", with = "seconds")]
     pub probe_for: Duration,
-    /// How often it measures.
+    /// Time between two measurements of the hybrid sensor.
     #[serde(rename = "measure_every_seconds", with = "seconds")]
     pub measure_every: Duration,
     /// Whether this is a rehearsal, whose tests are too short to say anything.
@@ -79,15 +79,15 @@ pub enum SettingsError {
     /// No share.
     #[error("a share of {given} for long tests is out of range: it must be 0 to 0.9")]
     LongShare {
-        /// What was given.
+        /// The share given.
         given: f64,
     },
     /// A length of time that is too short.
     #[error("{what} of {} is too short: it must be {} or longer", span::format(*.given), span::format(*.least))]
     TooShort {
-        /// Of what.
+        /// The span that is too short.
         what: &'static str,
-        /// What was given.
+        /// The length given.
         given: Duration,
         /// The least that is possible.
         least: Duration,
@@ -98,9 +98,9 @@ pub enum SettingsError {
         span::format(*.given), span::format(*.probe_every), span::format(*.most)
     )]
     ShortTooLong {
-        /// What was given.
+        /// The length given.
         given: Duration,
-        /// How often the hybrid sensor probes.
+        /// Time between two probes of the hybrid sensor.
         probe_every: Duration,
         /// The longest that fits.
         most: Duration,
@@ -111,11 +111,11 @@ pub enum SettingsError {
         span::format(*.given), span::format(*.needed)
     )]
     TooLittleTime {
-        /// What was given.
+        /// The time given.
         given: Duration,
-        /// How many visits there are to be.
+        /// Number of visits that are planned.
         n_visits: usize,
-        /// How long the least of it takes.
+        /// The least time that the visits take.
         needed: Duration,
     },
 }
@@ -164,18 +164,18 @@ impl Settings {
         }
     }
 
-    /// How many steps `span` takes, at least 1.
+    /// Returns the number of steps in `span`, at least 1.
     pub(crate) fn n_steps(&self, span: Duration) -> usize {
         (span.as_nanos() / self.step.as_nanos()).max(1) as usize
     }
 
-    /// When the hybrid sensor measures and probes.
+    /// Returns the times at which the hybrid sensor measures and probes.
     #[must_use]
     pub fn hybrid(&self) -> HybridSettings {
         HybridSettings { measure_every: self.measure_every, probe_every: self.probe_every, probe_for: self.probe_for }
     }
 
-    /// For how long after a test or a probe the sensors still speak of it.
+    /// Returns the time after a test or a probe for which the sensors still show it.
     ///
     /// Half a rest. The default is twice the memory of `cpu.availability` (5 s), and as long as that of the vmstat formula.
     #[must_use]
@@ -192,7 +192,7 @@ impl Settings {
         self.check_spans()
     }
 
-    /// As [`Settings::check`], for a journal, whose scenarios may be those of another version.
+    /// Checks as [`Settings::check`] does, for a journal, whose scenarios may be those of another version.
     pub(crate) fn check_spans(&self) -> Result<(), SettingsError> {
         if !(0.0..=0.9).contains(&self.long_share) {
             return Err(SettingsError::LongShare { given: self.long_share });

@@ -25,7 +25,7 @@ const DEMAND_SHARES: (f64, f64) = (0.1, 0.8);
 /// A sensor that says less is not believed, so that a demand is never next to nothing.
 const SAID_MIN: f64 = 0.05;
 
-/// How a visit ended.
+/// End of a visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
     Done,
@@ -39,7 +39,7 @@ pub(crate) struct Sitting<'a> {
     pub visit: &'a Visit,
     /// The tests that are left to be made.
     pub tests: Vec<Test>,
-    /// How long everything after this visit takes.
+    /// Time that everything after this visit takes.
     pub left_after: Duration,
     pub journal: &'a mut Journal,
     pub observer: &'a mut dyn FnMut(&Event<'_>),
@@ -235,7 +235,7 @@ fn is_recorded(id: &str) -> bool {
     id == "load.1m" || (id.starts_with("cpu.availability") && !id.ends_with(".cost"))
 }
 
-/// In milliseconds, which is as good as a reading's moment is known.
+/// Rounds to milliseconds, which is as good as a reading's moment is known.
 fn rounded(at: Duration) -> f64 {
     at.as_millis() as f64 / 1e3
 }

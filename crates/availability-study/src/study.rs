@@ -17,9 +17,9 @@ use crate::{
 /// The executables that a study starts.
 #[derive(Clone, Debug)]
 pub struct Programs {
-    /// What the load's processes are.
+    /// Program of the load's processes.
     pub worker: workload::Worker,
-    /// What the tests are.
+    /// Program of the tests.
     pub test: TestProgram,
 }
 
@@ -34,7 +34,7 @@ pub struct Study {
     was_torn: bool,
 }
 
-/// How a study ended, when nothing failed.
+/// End of a study when nothing failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// Everything that was planned has been done.
@@ -43,47 +43,47 @@ pub enum End {
     Interrupted,
 }
 
-/// What happens, for whoever shows progress.
+/// Events of a study, for whoever shows progress.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event<'a> {
     /// A visit begins; so many tests are planned in it.
     Visit {
-        /// Which visit.
+        /// The visit.
         visit: &'a Visit,
-        /// How many tests it has.
+        /// Number of tests of the visit.
         n_tests: usize,
     },
     /// A scenario cannot be made.
     Skipped {
-        /// Which visit.
+        /// The visit.
         visit: &'a Visit,
         /// Why.
         reason: &'a str,
     },
     /// The sensors were read.
     Reading {
-        /// How long all that is planned still takes.
+        /// Time that all that is planned still takes.
         left: Duration,
     },
     /// A test process was started.
     Started {
-        /// Which test of the visit, from 1.
+        /// Number of the test in the visit, from 1.
         number: usize,
-        /// What it is.
+        /// The test.
         test: Test,
     },
     /// A test process has ended.
     Ended {
-        /// Which test of the visit, from 1.
+        /// Number of the test in the visit, from 1.
         number: usize,
-        /// What it is.
+        /// The test.
         test: Test,
-        /// What became of it.
+        /// Outcome of the test process.
         outcome: &'a Outcome,
     },
 }
 
-/// What earlier runs of the same study have done.
+/// The part of the study that earlier runs have done.
 #[derive(Clone, Debug, Default)]
 struct Seen {
     by_visit: HashMap<(usize, String), Done>,
@@ -140,7 +140,7 @@ impl Study {
         self.was_torn
     }
 
-    /// How long what is not done yet takes.
+    /// Returns the time that what is not done yet takes.
     #[must_use]
     pub fn left(&self) -> Duration {
         let visits = self.plan.visits.iter();

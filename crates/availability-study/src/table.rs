@@ -5,22 +5,22 @@
 pub struct Table {
     /// Its number in the paper, or the next.
     pub number: u32,
-    /// What it shows.
+    /// The table's content in words.
     pub title: String,
-    /// What the heads of its rows are, such as scenario and model.
+    /// Names of the heads of its rows, such as scenario and model.
     pub heads: Vec<&'static str>,
-    /// What its columns are.
+    /// Names of its columns.
     pub columns: Vec<String>,
     /// Its rows.
     pub rows: Vec<Row>,
-    /// How its cells were come by.
+    /// Notes on how its cells were computed.
     pub notes: Vec<String>,
 }
 
 /// One row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Whose figures they are.
+    /// Source of the row's figures.
     pub source: Source,
     /// One for each of the table's heads.
     pub heads: Vec<String>,
@@ -28,7 +28,7 @@ pub struct Row {
     pub cells: Vec<Cell>,
 }
 
-/// Whose figures a row shows.
+/// Source of a row's figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// One scenario of this study.
@@ -39,14 +39,14 @@ pub enum Source {
     Published,
 }
 
-/// What stands in one place.
+/// Content of one place in a table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cell {
     /// A share of a core or of tests, shown in percent, of `n` observations; `None` for a figure of the paper, which does not say.
     Percent {
         /// 0 to 1.
         share: f64,
-        /// Of how many observations.
+        /// Number of observations.
         n: Option<usize>,
     },
     /// Any other number.
@@ -55,7 +55,7 @@ pub enum Cell {
         value: f64,
         /// Digits after the point that are worth showing.
         n_digits: usize,
-        /// Of how many observations.
+        /// Number of observations.
         n: Option<usize>,
     },
     /// Too few observations.
@@ -67,7 +67,7 @@ pub enum Cell {
     },
     /// It cannot be had of samples that do not vary.
     Constant {
-        /// Of so many samples.
+        /// Number of samples.
         n: usize,
     },
     /// Nothing belongs here.
@@ -101,7 +101,7 @@ impl MeanError {
 }
 
 impl Cell {
-    /// As people read it.
+    /// Returns the cell as people read it.
     #[must_use]
     pub fn to_text(self) -> String {
         let of = |n: Option<usize>| n.map_or_else(String::new, |n| format!(" ({n})"));

@@ -44,7 +44,7 @@ struct Errors {
     scenarios: Vec<String>,
     models: Vec<&'static str>,
     sensors: Vec<String>,
-    /// By scenario, then model, then sensor.
+    /// Errors by scenario, then model, then sensor.
     cells: Vec<MeanError>,
 }
 
@@ -110,7 +110,7 @@ fn mean_ahead(live: &Live, n_leads: usize) -> Option<f64> {
     mean.or_else(|| live.samples().iter().rev().copied().find(|sample| !sample.is_nan()))
 }
 
-/// What is said of columns for several threads, where there are some.
+/// Returns a note on columns for several threads, where there are some.
 fn note_on_threads(sensors: &[String]) -> Option<String> {
     let id = sensors.iter().find(|id| threads_of(id) > 1)?;
     let n_threads = threads_of(id);

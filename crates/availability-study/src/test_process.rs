@@ -23,7 +23,7 @@ const TURNS_PER_LOOK: u32 = 10_000;
 const LATE: u32 = 2;
 const LATE_AND: Duration = Duration::from_secs(20);
 
-/// How a test process is started: an executable that, with these arguments and those of [`Assignment::to_arguments`],
+/// Program of a test process: an executable that, with these arguments and those of [`Assignment::to_arguments`],
 /// calls [`spin`] and writes what it gives to standard output as JSON.
 #[derive(Clone, Debug)]
 pub struct TestProgram {
@@ -33,19 +33,19 @@ pub struct TestProgram {
     pub arguments: Vec<OsString>,
 }
 
-/// What a test process is to do.
+/// Assignment of a test process.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assignment {
     /// The moments at which it looks at both clocks, ascending; it ends at the last.
     pub marks: Vec<Duration>,
-    /// How many threads spin. At least 1.
+    /// Number of threads that spin. At least 1.
     pub n_threads: u32,
     /// The CPU time whose wall time it notes.
     pub demand: Duration,
 }
 
 impl Assignment {
-    /// As arguments of a command: `--mark 10s --threads 1 --demand 3s`.
+    /// Returns the arguments of a command: `--mark 10s --threads 1 --demand 3s`.
     #[must_use]
     pub fn to_arguments(&self) -> Vec<OsString> {
         let marks = self.marks.iter().flat_map(|mark| ["--mark".to_owned(), units::span::format(*mark)]);
@@ -103,7 +103,7 @@ fn turn() {
     (0..TURNS_PER_LOOK).for_each(|step| _ = hint::black_box(step));
 }
 
-/// What all threads of this process had.
+/// Returns the CPU time that all threads of this process had.
 fn used() -> Duration {
     let clock = clock_gettime(ClockId::ProcessCPUTime);
     // A clock that only counts is never negative.
@@ -131,7 +131,7 @@ impl Running {
         Ok(Running { child, started, lost_after: assignment.span() * LATE + LATE_AND })
     }
 
-    /// What became of it, once it has ended.
+    /// Returns the outcome of the test process, once the process has ended.
     pub(crate) fn poll(&mut self) -> Option<Outcome> {
         match self.child.try_wait() {
             Ok(Some(status)) if status.success() => Some(self.heard()),
@@ -144,7 +144,8 @@ impl Running {
         }
     }
 
-    /// What it wrote. It is shorter than a pipe holds, so that it could end before anybody read.
+    /// Reads the output of the process. It is shorter than a pipe holds, so that the process could end before anybody
+    /// read.
     fn heard(&mut self) -> Outcome {
         let mut text = String::new();
         let read = self.child.stdout.take().map_or(Ok(0), |mut stdout| stdout.read_to_string(&mut text));

@@ -1,4 +1,4 @@
-//! How long to wait before what failed is tried again.
+//! Waiting times before what failed is tried again.
 
 use std::time::Duration;
 
@@ -35,12 +35,12 @@ impl Backoff {
         Self { chance: Some(seed), ..self }
     }
 
-    /// It went well: the next wait is the first again.
+    /// Resets after a success: the next wait is the first again.
     pub fn succeeded(&mut self) {
         self.n_failures = 0;
     }
 
-    /// The wait after one more failure.
+    /// Returns the wait after one more failure.
     pub fn next_wait(&mut self) -> Duration {
         let doubled = self.first.saturating_mul(1_u32.checked_shl(self.n_failures).unwrap_or(u32::MAX));
         self.n_failures = (self.n_failures + 1).min(31);
@@ -49,7 +49,7 @@ impl Backoff {
     }
 }
 
-/// From 0 to 1, by SplitMix64 (Steele, Lea and Flood 2014).
+/// Returns a number from 0 to 1, by SplitMix64 (Steele, Lea and Flood 2014).
 fn share(state: &mut u64) -> f64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut mixed = *state;

@@ -15,13 +15,13 @@ impl Stopwatch {
         Self { start: Instant::now() }
     }
 
-    /// How long ago it was started.
+    /// Returns the time since it was started.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.start.elapsed()
     }
 
-    /// The same in nanoseconds; enough for 584 years.
+    /// Returns the same in nanoseconds; enough for 584 years.
     #[must_use]
     pub fn elapsed_ns(&self) -> u64 {
         u64::try_from(self.elapsed().as_nanos()).unwrap_or(u64::MAX)

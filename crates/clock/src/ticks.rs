@@ -15,9 +15,9 @@ pub enum Ticks {
 /// One moment on two clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// By the clock for stamps.
+    /// Time by the clock for stamps.
     pub ticks: u64,
-    /// By the host's monotonic clock.
+    /// Time by the host's monotonic clock.
     pub monotonic_ns: u64,
 }
 

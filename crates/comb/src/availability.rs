@@ -1,4 +1,5 @@
-//! How much of the processor is left to the application: time of work without messages by time of the same work with them.
+//! Share of the processor that is left to the application: time of work without messages by time of the same work with
+//! them.
 //!
 //! Repetitions without messages ("dry") and with them ("wet") take turns, each beside the other, so that whatever drifts in the
 //! machine hits both. The estimate is the median of the repetitions' ratios, which a burst of stolen time in some of them does
@@ -31,30 +32,32 @@ pub(crate) struct Repetition {
     pub wet_ns: f64,
 }
 
-/// What is known of an availability.
+/// Estimate of an availability.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum Availability {
-    /// So much, within an interval. Both lie in [0, 1].
+    /// An estimate within an interval. Both lie in [0, 1].
     Measured {
         /// The estimate, below 1.
         ratio: f64,
-        /// Where it lies, with the confidence of the run. It ends at 1 where noise would have allowed for more.
+        /// Interval of the estimate, with the confidence of the run. It ends at 1 where noise would have allowed for
+        /// more.
         interval: Interval,
     },
-    /// Not to be told from all of the processor: at least this much with the confidence of the run, in [0, 1].
+    /// A lower bound, in [0, 1]: at least this much with the confidence of the run, not to be told from all of the
+    /// processor.
     AtLeast {
         /// The lower end of the interval.
         ratio: f64,
     },
-    /// The figures mean nothing, and why.
+    /// No estimate, because the figures mean nothing.
     NotMeasurable {
-        /// In words.
+        /// The reason, in words.
         reason: String,
     },
 }
 
-/// Why an availability cannot be told.
+/// Reasons why an availability cannot be estimated.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Hindrance {
@@ -66,7 +69,7 @@ pub enum Hindrance {
     TooShort {
         /// Median of the dry runs.
         dry_ns: f64,
-        /// What the clock needs.
+        /// Shortest time that the clock resolves, in nanoseconds.
         shortest_ns: f64,
     },
     /// The work was not with messages either.
@@ -75,7 +78,7 @@ pub enum Hindrance {
          the partner did not run, or a message takes longer than a repetition"
     )]
     Silent {
-        /// At the median.
+        /// Number of messages received in a repetition, at the median.
         n_received: f64,
         /// Twice the queue.
         needed: f64,
@@ -110,26 +113,26 @@ pub enum Hindrance {
          the dry run was disturbed"
     )]
     Disturbed {
-        /// At the median.
+        /// Excess of the time without messages at the median.
         percent: f64,
-        /// At the lower end of the interval.
+        /// Excess at the lower end of the interval.
         at_least_percent: f64,
     },
 }
 
-/// What an availability is estimated with.
+/// Settings of the estimation of an availability.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Estimator {
-    /// Of intervals.
+    /// Confidence of intervals.
     pub confidence: Confidence,
-    /// Of the bootstrap.
+    /// Seed of the bootstrap.
     pub seed: u64,
-    /// Of the worker's clock.
+    /// Quality of the worker's clock.
     pub clock: ClockQuality,
 }
 
 impl Estimator {
-    /// What is known after `repetitions`, in which a rank was off its core for a share of `away_ratio`.
+    /// Estimates the availability from `repetitions`, in which a rank was off its core for a share of `away_ratio`.
     #[must_use]
     pub(crate) fn availability(&self, repetitions: &[Repetition], away_ratio: f64) -> Availability {
         if away_ratio > AWAY_RATIO_MAX {
@@ -179,19 +182,19 @@ impl Estimator {
 }
 
 impl Availability {
-    /// That of a measurement that means nothing.
+    /// Returns the availability of a measurement that means nothing.
     #[must_use]
     pub fn hindered(hindrance: &Hindrance) -> Self {
         Self::NotMeasurable { reason: hindrance.to_string() }
     }
 
-    /// That of a run without work.
+    /// Returns the availability of a run without work.
     #[must_use]
     pub fn without_work() -> Self {
         Self::hindered(&Hindrance::NoWork)
     }
 
-    /// Where it lies; `None` where nothing is known.
+    /// Returns the interval of the availability; `None` if nothing is known.
     #[must_use]
     pub fn interval(&self) -> Option<Interval> {
         match self {

@@ -11,23 +11,23 @@ use super::availability::Estimator;
 use super::pairing::Pair;
 use super::record::Spread;
 
-/// What measurements need on this rank.
+/// Context of the measurements on this rank.
 pub(crate) struct Bench<'a> {
     /// All ranks, each in one pair.
     pub ranks: &'a SimpleCommunicator,
-    /// Of this rank.
+    /// Clock of this rank.
     pub clock: &'a Stopwatch,
-    /// What that clock can tell.
+    /// Quality of that clock.
     pub quality: ClockQuality,
-    /// How fast this rank works.
+    /// Calibrated speed of this rank.
     pub calibration: Calibration,
     /// The pair that it is in.
     pub pair: Pair,
     /// This rank.
     pub rank: Rank,
-    /// Of all intervals.
+    /// Confidence of all intervals.
     pub confidence: Confidence,
-    /// Of all draws.
+    /// Seed of all draws.
     pub seed: u64,
 }
 
@@ -68,19 +68,19 @@ impl Bench<'_> {
         })
     }
 
-    /// For the windows of a measurement.
+    /// Builds the presence for the windows of a measurement.
     #[must_use]
     pub(crate) fn presence(&self) -> Presence<'_> {
         Presence::new(self.clock)
     }
 
-    /// For availabilities.
+    /// Builds the estimator of availabilities.
     #[must_use]
     pub(crate) fn estimator(&self) -> Estimator {
         Estimator { confidence: self.confidence, seed: self.seed, clock: self.quality }
     }
 
-    /// What is told of `spans_ns`, of which a plan has at least five.
+    /// Summarizes `spans_ns`, of which a plan has at least five.
     #[must_use]
     pub(crate) fn spread(&self, spans_ns: &[f64]) -> Spread {
         Spread::of(spans_ns, self.confidence, self.seed).expect("a plan repeats everything at least five times")

@@ -22,14 +22,14 @@ const NUMBERS_TAG: i32 = 4;
 const CLEAR_TAG: i32 = 5;
 const SPANS_TAG: i32 = 6;
 
-/// What one side saw, repetition by repetition, in nanoseconds.
+/// Times of one side, repetition by repetition, in nanoseconds.
 #[derive(Default)]
 struct Spans {
     /// Producing or summing, without messages.
     alone: Vec<f64>,
     single: Vec<f64>,
     double: Vec<f64>,
-    /// What the numbers of each stream added up to; two streams to a repetition.
+    /// Sum of the numbers of each stream; two streams to a repetition.
     totals: Vec<f64>,
 }
 
@@ -146,7 +146,7 @@ fn consume(n_batches: u32, mut numbers: Lane<f64>, mut clear: Lane<u8>) -> f64 {
     total
 }
 
-/// What the numbers of a stream add up to where no message carries them.
+/// Computes the sum of the numbers of a stream that no message carries.
 fn total(bench: &Bench, plan: &BufferingPlan) -> f64 {
     let (mut buffer, mut chance) = (vec![0.0; n_values(plan)], chance(bench));
     let batch = |_| {

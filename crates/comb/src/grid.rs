@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-/// By how much lengths go below and above the transfer: the flat ends of the curves are seen, and the longest takes long enough
-/// beside the transfer for a verdict on it, yet not so long that a sweep takes minutes.
+/// Factor by which lengths go below and above the transfer: the flat ends of the curves are seen, and the longest takes
+/// long enough beside the transfer for a verdict on it, yet not so long that a sweep takes minutes.
 const REACH: f64 = 12.0;
 
 /// `n_points` lengths of work, each as many times the one before, from a twelfth of `transfer` to twelve times as long; none

@@ -12,7 +12,7 @@ use mpi::raw::AsRaw;
 use mpi::topology::SimpleCommunicator;
 use units::Rank;
 
-/// Which way messages go.
+/// Direction of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Direction {
     Sent,
@@ -29,7 +29,7 @@ pub(crate) struct Lane<'a, T> {
     buffers: Vec<Box<[T]>>,
     length: c_int,
     requests: Vec<ffi::MPI_Request>,
-    /// Where MPI tells which requests are complete.
+    /// Buffer for the positions of complete requests, which MPI fills.
     completed: Vec<c_int>,
 }
 
@@ -82,7 +82,7 @@ impl<'a, T: Equivalence + Copy> Lane<'a, T> {
         }
     }
 
-    /// How many buffers there are.
+    /// Returns the number of buffers.
     pub(crate) fn n_buffers(&self) -> usize {
         self.buffers.len()
     }
@@ -179,7 +179,7 @@ impl<'a, T: Equivalence + Copy> Lane<'a, T> {
         is_cancelled != 0
     }
 
-    /// What is in a buffer.
+    /// Returns the contents of a buffer.
     ///
     /// # Panics
     /// When it is under way.

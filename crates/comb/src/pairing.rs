@@ -1,9 +1,9 @@
-//! Who talks with whom: ranks in pairs, one working and one in its support.
+//! Pairs of ranks that exchange messages: one working and one in its support.
 
 use serde::{Deserialize, Serialize};
 use units::Rank;
 
-/// How ranks are put together.
+/// Rule by which ranks are paired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pairing {
@@ -27,7 +27,7 @@ pub struct Pair {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{n_ranks} {} no pairs: give an even number of ranks, at least 2", if *n_ranks == 1 { "rank makes" } else { "ranks make" })]
 pub struct PairingError {
-    /// As started.
+    /// The number of ranks, as started.
     pub n_ranks: u32,
 }
 

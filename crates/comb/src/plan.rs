@@ -1,4 +1,4 @@
-//! What is to be measured, and whether that makes sense.
+//! Plan of the measurements, and whether it makes sense.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -38,13 +38,13 @@ pub enum Method {
 /// All that is to be measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// In which ways.
+    /// Methods of measurement.
     pub methods: BTreeSet<Method>,
-    /// Between whom.
+    /// Rule by which ranks are paired.
     pub pairing: Pairing,
     /// Sizes of messages for post-work-wait and polling; round trips go up to the largest.
     pub sizes: Vec<ByteCount>,
-    /// Of all intervals.
+    /// Confidence of all intervals.
     pub confidence: Confidence,
     /// Batches of round trips for each size.
     pub n_trip_batches: u32,
@@ -61,7 +61,7 @@ pub struct Plan {
 pub struct PostWorkWaitPlan {
     /// Lengths of work; where none is given they are chosen around the time of a transfer.
     pub intervals: Vec<Duration>,
-    /// How often each is repeated.
+    /// Number of times that each is repeated.
     pub n_cycles: u32,
     /// Whether the support works as well, rather than waiting for its messages at once.
     pub is_mutual: bool,
@@ -74,7 +74,7 @@ pub struct PollingPlan {
     pub queue: u32,
     /// Work between polls; where none is given they are chosen around the time of a transfer.
     pub intervals: Vec<Duration>,
-    /// How often each is repeated.
+    /// Number of times that each is repeated.
     pub n_repetitions: u32,
     /// Aim for the length of one repetition with messages.
     pub span: Duration,
@@ -83,44 +83,44 @@ pub struct PollingPlan {
 /// Double buffering.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BufferingPlan {
-    /// Of each buffer of numbers, which take 8 bytes each.
+    /// Size of each buffer of numbers, which take 8 bytes each.
     pub size: ByteCount,
-    /// How many of them are filled.
+    /// Number of buffers that are filled.
     pub n_batches: u32,
-    /// How often all of it is repeated.
+    /// Number of times that all of it is repeated.
     pub n_repetitions: u32,
 }
 
-/// What makes no sense in a plan.
+/// Errors of a plan.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
     /// Nothing to measure.
     #[error("{of} must not be empty")]
     Empty {
-        /// What is.
+        /// The part that is empty.
         of: &'static str,
     },
     /// Too many points.
     #[error("{n} {of} are too many: the limit is {N_POINTS_MAX}")]
     TooMany {
-        /// Of what.
+        /// The kind of points.
         of: &'static str,
-        /// How many.
+        /// The number of points.
         n: usize,
     },
     /// More than MPI counts.
     #[error("a message of {size} is too long: MPI counts its bytes with 31 bits, so the limit is {}", SIZE_MAX.bytes())]
     TooLong {
-        /// As given.
+        /// The size as given.
         size: ByteCount,
     },
     /// A number out of its range.
     #[error("{of} of {given} is not from {least} to {most}")]
     Range {
-        /// Which number.
+        /// The kind of number.
         of: &'static str,
-        /// As given.
+        /// The number as given.
         given: u64,
         /// The lowest that is right.
         least: u64,
@@ -130,19 +130,19 @@ pub enum PlanError {
     /// A length of time out of its range.
     #[error("{of} of {} is not from {} to {}", span::format(*given), span::format(*least), span::format(*most))]
     Span {
-        /// Which length.
+        /// The kind of length.
         of: &'static str,
-        /// As given.
+        /// The length as given.
         given: Duration,
         /// The shortest that is right.
         least: Duration,
         /// The longest that is right.
         most: Duration,
     },
-    /// Not a number of numbers.
+    /// A size that is not a whole number of values.
     #[error("a buffer of {size} is not a whole number of 8-byte values above 0")]
     Buffer {
-        /// As given.
+        /// The size as given.
         size: ByteCount,
     },
 }

@@ -9,9 +9,9 @@ use super::record::{PING_PONG, POLLING, PWW, PingPong, Polling, PostWorkWait};
 use super::table::records_by;
 use super::words::{pair, size};
 
-/// Of a chart, without the names beside it.
+/// Size of a chart, without the names beside it.
 const CHART: Size = Size { width: 650.0, height: 500.0 };
-/// Below a chart, for the MPI library's name.
+/// Height below a chart for the MPI library's name.
 const NOTE_HEIGHT: f64 = 20.0;
 const MICROSECOND_NS: f64 = 1e3;
 const MEGABYTE: f64 = 1e6;
@@ -20,7 +20,7 @@ const MEGABYTE: f64 = 1e6;
 struct Curve {
     name: String,
     points: Vec<(f64, f64)>,
-    /// From where to where a point may lie, at its x.
+    /// Ranges in which points may lie, each at its x.
     ranges: Vec<(f64, f64, f64)>,
 }
 
@@ -52,7 +52,7 @@ struct Sheet {
     caption: String,
     x: (&'static str, Scale),
     y: (&'static str, Scale),
-    /// Between these, where given, whatever the points.
+    /// Range of the axis, where given, whatever the points.
     y_range: Option<(f64, f64)>,
     curves: Vec<Curve>,
 }
@@ -98,7 +98,7 @@ impl Curve {
         ranges.chain([Mark::Track(self.points.clone(), colour)]).collect()
     }
 
-    /// Without ranges.
+    /// Builds a curve without ranges.
     fn line(name: String, points: Vec<(f64, f64)>) -> Self {
         Self { name, points, ranges: Vec::new() }
     }
@@ -168,7 +168,7 @@ fn post_time(points: &[PostWorkWait]) -> Sheet {
     }
 }
 
-/// What figures 7 to 10 come from: application offload is a wait that goes away with work.
+/// Draws the waits that figures 7 to 10 come from: application offload is a wait that goes away with work.
 fn wait_time(points: &[PostWorkWait]) -> Sheet {
     Sheet {
         title: "Post-work-wait: time to wait",

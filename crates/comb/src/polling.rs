@@ -27,31 +27,31 @@ const N_TRANSFERS: u32 = 10;
 /// Work is to be so many times as long as what the clock can tell.
 const CLEARLY_MEASURABLE: u64 = 2;
 
-/// What is measured: one point of a sweep.
+/// Point of a sweep to be measured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Point {
-    /// Of each message.
+    /// Size of each message.
     pub size_bytes: u64,
     /// Messages under way in each direction.
     pub queue: u32,
-    /// How long a message takes, about.
+    /// Approximate time that a message takes.
     pub transfer: Duration,
     /// Work between polls.
     pub interval: Duration,
-    /// How often it is repeated.
+    /// Number of repetitions.
     pub n_repetitions: u32,
     /// Aim for the length of a repetition.
     pub span: Duration,
 }
 
-/// What one repetition with messages gave.
+/// Results of one repetition with messages.
 struct Wet {
     span_ns: f64,
     n_polls: u64,
     n_received: u64,
 }
 
-/// When the worker stops.
+/// Condition on which the worker stops.
 #[derive(Clone, Copy)]
 enum Until {
     Polls(u64),
@@ -83,7 +83,7 @@ pub(crate) fn measure(bench: &Bench, point: &Point) -> Option<Polling> {
     bench.is_worker().then(|| record(bench, point, n_turns, n_polls, &repetitions, &received, away_ratio))
 }
 
-/// How many polls fill the span, going by `pilot`, and make enough work for the clock.
+/// Returns the number of polls that fill the span, going by `pilot`, and make enough work for the clock.
 fn polls(bench: &Bench, point: &Point, pilot: &Wet) -> u64 {
     let per_poll_ns = (pilot.span_ns / pilot.n_polls.max(1) as f64).max(1.0);
     let of_span = (point.span.max(N_TRANSFERS * point.transfer).as_nanos() as f64 / per_poll_ns) as u64;
@@ -134,7 +134,7 @@ fn record(
     }
 }
 
-/// That of work with messages, if there were any to speak of.
+/// Estimates the availability of work with messages, if there were any to speak of.
 fn availability(
     bench: &Bench,
     point: &Point,
@@ -155,7 +155,7 @@ struct Exchange<'a> {
     bench: &'a Bench<'a>,
     incoming: Lane<'a, u8>,
     outgoing: Lane<'a, u8>,
-    /// On the support, the worker's word that it is done, with how many messages it sent.
+    /// Message to the support that the worker is done, with the number of messages that the worker sent.
     end: Lane<'a, u64>,
     /// Buffers to send from that are not under way.
     free: Vec<usize>,

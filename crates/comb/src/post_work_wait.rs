@@ -30,7 +30,7 @@ pub(crate) struct Cycler<'a> {
     presence: Presence<'a>,
 }
 
-/// What one cycle took, in nanoseconds.
+/// Times of one cycle, in nanoseconds.
 struct Cycle {
     post_ns: f64,
     work_ns: f64,
@@ -39,7 +39,7 @@ struct Cycle {
 }
 
 impl<'a> Cycler<'a> {
-    /// For messages of `size_bytes`. The support works as well if this `is_mutual`.
+    /// Builds a cycler for messages of `size_bytes`. The support works as well if this `is_mutual`.
     pub(crate) fn new(bench: &'a Bench<'a>, size_bytes: u64, is_mutual: bool) -> Self {
         let length = size_bytes as usize;
         let partner = bench.partner();
@@ -86,7 +86,7 @@ impl<'a> Cycler<'a> {
         }
     }
 
-    /// Under the same conditions as those that are measured: caches and cores are as cold as after a pause.
+    /// Runs cycles under the same conditions as those that are measured: caches and cores are as cold as after a pause.
     fn cycles(&mut self, interval: Duration, n_cycles: u32) -> Vec<Cycle> {
         let n_turns = self.turns(interval);
         (0..n_cycles).map(|idx| self.cycle(n_turns, idx % 2 == 0)).collect()
@@ -106,7 +106,7 @@ impl<'a> Cycler<'a> {
         }
     }
 
-    /// With messages.
+    /// Runs a cycle with messages.
     fn wet(&mut self, n_turns: u64) -> Cycle {
         let bench = self.bench;
         start_together(bench.ranks);
@@ -131,7 +131,7 @@ impl<'a> Cycler<'a> {
         })
     }
 
-    /// Without messages: none is under way anywhere, and who does not work sleeps.
+    /// Times the work without messages: none is under way anywhere, and ranks that do not work sleep.
     fn dry(&mut self, n_turns: u64) -> f64 {
         gather_quietly(self.bench.ranks);
         start_together(self.bench.ranks);

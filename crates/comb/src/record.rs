@@ -1,4 +1,4 @@
-//! What is measured, as it stands in a result. The kinds are described in `docs/formats/mpi-results.md`.
+//! Measurements as they stand in a result. The kinds are described in `docs/formats/mpi-results.md`.
 
 use serde::{Deserialize, Serialize};
 use statistics::{Interval, bootstrap, median, quantile, sorted};
@@ -25,12 +25,12 @@ pub const DRIFT: &str = "comb.drift";
 pub struct Spread {
     /// Half were shorter.
     pub median_ns: f64,
-    /// Where the median lies, with the confidence of the run.
+    /// Interval of the median, with the confidence of the run.
     pub interval: Interval,
     /// Mean of the middle half. Where transfers take one of two ways, each with its own time, it lies between them by how often each
     /// was taken, and a median jumps from one to the other.
     pub midmean_ns: f64,
-    /// Where that lies.
+    /// Interval of the midmean.
     pub midmean_interval: Interval,
     /// A twentieth was shorter.
     pub p05_ns: f64,
@@ -41,9 +41,9 @@ pub struct Spread {
 /// Round trips of one size (figures 5, 6, 11 and 12).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PingPong {
-    /// Between whom.
+    /// The pair of ranks.
     pub pair: Pair,
-    /// Of the message.
+    /// Size of the message.
     pub size_bytes: u64,
     /// Round trips made.
     pub n_trips: u64,
@@ -55,12 +55,12 @@ pub struct PingPong {
     pub bandwidth_bytes_per_sec: f64,
 }
 
-/// What a transfer of one size takes where nothing is hidden behind work.
+/// Time that a transfer of one size takes if nothing is hidden behind work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Transfer {
-    /// Between whom.
+    /// The pair of ranks.
     pub pair: Pair,
-    /// Of each message, one in each direction.
+    /// Size of each message, one in each direction.
     pub size_bytes: u64,
     /// Posting until both messages are through, without any work.
     pub whole: Spread,
@@ -75,15 +75,15 @@ pub struct Transfer {
 /// Post-work-wait at one size and one length of work (figures 7 to 10).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PostWorkWait {
-    /// Between whom.
+    /// The pair of ranks.
     pub pair: Pair,
-    /// Of each message, one in each direction.
+    /// Size of each message, one in each direction.
     pub size_bytes: u64,
     /// Work between posting and waiting, by calibration.
     pub work_interval_ns: u64,
     /// The same in turns of work.
     pub n_turns: u64,
-    /// How often it was measured.
+    /// Number of cycles measured.
     pub n_cycles: u64,
     /// Share of the time that it was measured in for which a rank of the pair was off its core, the worse of the two.
     pub away_ratio: f64,
@@ -95,7 +95,7 @@ pub struct PostWorkWait {
     pub wait: Spread,
     /// The same work without messages.
     pub dry: Spread,
-    /// How much longer work took with messages than without, cycle by cycle; can be below 0.
+    /// Time by which work took longer with messages than without, cycle by cycle; can be below 0.
     pub inflation: Spread,
     /// Dry by post, work and wait.
     pub availability: Availability,
@@ -106,9 +106,9 @@ pub struct PostWorkWait {
 /// Polling at one size and one poll interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Polling {
-    /// Between whom.
+    /// The pair of ranks.
     pub pair: Pair,
-    /// Of each message.
+    /// Size of each message.
     pub size_bytes: u64,
     /// Messages under way in each direction.
     pub queue: u32,
@@ -118,7 +118,7 @@ pub struct Polling {
     pub n_turns: u64,
     /// Polls of one repetition.
     pub n_polls: u64,
-    /// How often it was measured.
+    /// Number of repetitions measured.
     pub n_repetitions: u64,
     /// Share of the time that it was measured in for which a rank of the pair was off its core, the worse of the two.
     pub away_ratio: f64,
@@ -137,13 +137,13 @@ pub struct Polling {
 /// A stream of numbers from producer to consumer (section 2.1). The pair's worker produces.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Buffering {
-    /// Between whom.
+    /// The pair of ranks.
     pub pair: Pair,
-    /// Of each buffer.
+    /// Size of each buffer.
     pub buffer_bytes: u64,
     /// Numbers that were produced in all batches.
     pub n_values: u64,
-    /// How often it was measured.
+    /// Number of repetitions measured.
     pub n_repetitions: u64,
     /// Share of the time that it was measured in for which a rank of the pair was off its core, the worse of the two.
     pub away_ratio: f64,
@@ -157,29 +157,29 @@ pub struct Buffering {
     pub double: Spread,
     /// Single by double, repetition by repetition: above 1 where the second buffer helps.
     pub speedup: f64,
-    /// Where that lies.
+    /// Interval of the speedup.
     pub speedup_interval: Interval,
     /// Longer of producing and summing, by double: 1 where all else is hidden behind it. It can be above 1 by noise.
     pub bound_ratio: f64,
-    /// Where that lies.
+    /// Interval of that ratio.
     pub bound_interval: Interval,
-    /// What the consumer's sums add up to; the producer's are the same to the last bit.
+    /// Total of the consumer's sums; the producer's is the same to the last bit.
     pub total: f64,
 }
 
 /// A second look at the calibration of a worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Drift {
-    /// Whose.
+    /// The rank of the worker.
     pub rank: Rank,
-    /// When: the size that was done, or nothing after double buffering.
+    /// The size that was done before, or nothing after double buffering.
     pub after: Option<ByteCount>,
-    /// By what share work takes longer than at the start.
+    /// Share by which work takes longer than at the start.
     pub drift_ratio: f64,
 }
 
 impl Spread {
-    /// Of `spans_ns`; `None` with fewer than two of them.
+    /// Summarizes `spans_ns`; `None` with fewer than two of them.
     #[must_use]
     pub fn of(spans_ns: &[f64], confidence: Confidence, seed: u64) -> Option<Self> {
         Some(Self {

@@ -146,7 +146,7 @@ impl<'a> Run<'a> {
         polling::Point { size_bytes: size.bytes(), queue, transfer, interval, n_repetitions, span }
     }
 
-    /// Those given, or none and others around the transfer.
+    /// Returns the intervals given, or zero and others around the transfer.
     fn work_intervals(&self, transfer: Duration) -> Vec<Duration> {
         match &self.plan.pww.intervals[..] {
             [] => [Duration::ZERO].into_iter().chain(grid::around(transfer, 2 * self.shortest(), N_POINTS)).collect(),
@@ -154,7 +154,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Those given, or others around the transfer. Many of them are timed at once, so that one may be short.
+    /// Returns the intervals given, or others around the transfer. Many of them are timed at once, so that one may be
+    /// short.
     fn poll_intervals(&self, transfer: Duration) -> Vec<Duration> {
         match &self.plan.polling.intervals[..] {
             [] => grid::around(transfer, self.shortest() / N_POLLS_TOLD, N_POINTS),
@@ -162,7 +163,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// What every rank's clock can tell.
+    /// Returns the shortest time that every rank's clock can measure.
     fn shortest(&self) -> Duration {
         self.header.ranks.iter().map(|place| place.clock.shortest_measurable()).max().unwrap_or_default()
     }

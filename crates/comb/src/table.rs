@@ -49,7 +49,7 @@ fn head(outcome: &Outcome) -> Result<String, MalformedRecord> {
     Ok(text)
 }
 
-/// How many measurements were not of MPI alone.
+/// Counts the measurements that were not of MPI alone.
 fn off_core(outcome: &Outcome) -> Result<Option<String>, MalformedRecord> {
     let mut aways: Vec<f64> = Vec::new();
     aways.extend(outcome.all::<PingPong>(PING_PONG)?.iter().map(|record| record.away_ratio));

@@ -1,4 +1,4 @@
-//! How ranks come together between two measurements: quietly where others may still be at work, sharply where a time begins.
+//! Meeting of ranks between two measurements: quietly where others may still be at work, sharply where a time begins.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::bench::Bench;
 
 const WORST_TAG: i32 = 8;
 
-/// Between two looks at who is there: work of the others on the same core is not disturbed much.
+/// Pause between two looks at who is there: work of the others on the same core is not disturbed much.
 const NAP: Duration = Duration::from_micros(50);
 
 /// Waits until all are there, asleep most of the time. Collective.

@@ -1,4 +1,5 @@
-//! What the curves of post-work-wait say of an MPI library, by rules with stated limits: who moves the data, and when.
+//! Verdicts on an MPI library by the curves of post-work-wait and rules with stated limits: who moves the data, and
+//! when.
 //!
 //! Three questions for each size (sections 3.2 and 5.1): does a transfer go on while the application works and calls nothing
 //! (application offload), does posting move data already, and where does the time go that messages cost. A figure and its
@@ -24,9 +25,9 @@ pub const VERDICT: &str = "comb.verdict";
 
 /// Work that is long beside a transfer, in transfers.
 pub(crate) const LONG_WORK: f64 = 2.0;
-/// With at most this share of a transfer left in the wait, it went on by itself. A library that offloads leaves its last look.
+/// Largest share left in the wait of a transfer that went on by itself. A library that offloads leaves its last look.
 pub(crate) const OFFLOAD_MAX: f64 = 0.2;
-/// With at least this share left in the wait, nothing went on. Open MPI 4.1, also over TCP, and
+/// Smallest share left in the wait of a transfer of which nothing went on. Open MPI 4.1, also over TCP, and
 /// MPICH 4.0 leave 72 to 118 % of the transfers of which this could be told.
 pub(crate) const NO_PROGRESS_MIN: f64 = 0.7;
 /// Posting that takes at least this share of a copy moves the data. Eager messages of 16 KiB take 200 % with MPICH 4.0.
@@ -36,18 +37,18 @@ pub(crate) const NO_COPY_MAX: f64 = 0.25;
 /// Times are compared if they are at least so many steps of the clock, or looks at it.
 const STEPS_MIN: f64 = 10.0;
 
-/// What is said of one size between two ranks.
+/// Verdict on one size between two ranks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// Between whom.
+    /// The pair of ranks.
     pub pair: Pair,
-    /// Of each message, one in each direction.
+    /// Size of each message, one in each direction.
     pub size_bytes: u64,
-    /// Does a transfer go on without calls?
+    /// Progress of a transfer without calls.
     pub progress: Progress,
-    /// Does posting move the data?
+    /// Whether posting moves the data.
     pub posting: Posting,
-    /// Where the time goes that messages cost.
+    /// Phases that take the time that messages cost.
     pub cost: Cost,
 }
 
@@ -56,11 +57,11 @@ pub struct Verdict {
 pub struct Share {
     /// The estimate.
     pub ratio: f64,
-    /// Where it lies.
+    /// Interval of the share.
     pub interval: Interval,
 }
 
-/// Does a transfer go on while the application works?
+/// Progress of a transfer while the application works.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "finding", rename_all = "snake_case")]
 pub enum Progress {
@@ -79,54 +80,54 @@ pub enum Progress {
         /// Share of the transfer that is left in the wait.
         left: Share,
     },
-    /// The data do not say.
+    /// No finding from the data.
     Undecided {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
-/// Does posting move the data?
+/// Whether posting moves the data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "finding", rename_all = "snake_case")]
 pub enum Posting {
-    /// It takes as long as moving them does.
+    /// Posting takes as long as moving the data does.
     Copies {
         /// Posting, by copying as much from memory to memory.
         of_copy: Share,
     },
-    /// It takes no longer than for an empty message.
+    /// Posting takes no longer than for an empty message.
     DoesNotCopy {
         /// Posting, by copying as much from memory to memory.
         of_copy: Share,
     },
-    /// The data do not say.
+    /// No finding from the data.
     Undecided {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
-/// Where the time goes that messages cost, at the shortest work that is long beside the transfer.
+/// Time that messages cost, by phase, at the shortest work that is long beside the transfer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "finding", rename_all = "snake_case")]
 pub enum Cost {
     /// Median nanoseconds of one exchange.
     Told {
-        /// The work at which.
+        /// Length of that work.
         work_ns: f64,
-        /// In posting.
+        /// Time in posting.
         post_ns: f64,
-        /// By which work takes longer; 0 where that cannot be told from none.
+        /// Time by which work takes longer; 0 if that cannot be told from none.
         work_inflation_ns: f64,
-        /// In waiting.
+        /// Time in waiting.
         wait_ns: f64,
-        /// Where more than half of it goes, if anywhere.
+        /// Phase that takes more than half of it, if any.
         most: Option<Phase>,
     },
-    /// The data do not say.
+    /// No finding from the data.
     Undecided {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
@@ -143,17 +144,17 @@ pub enum Phase {
     Wait,
 }
 
-/// Under what the figures were made.
+/// Conditions under which the figures were made.
 #[derive(Clone, Copy, Debug)]
 pub struct Conditions {
-    /// Of the worker.
+    /// Quality of the worker's clock.
     pub clock: ClockQuality,
     /// Whether ranks take turns on cores.
     pub is_sliced: bool,
 }
 
 impl Verdict {
-    /// By all `points` of one size between two ranks.
+    /// Judges all `points` of one size between two ranks.
     #[must_use]
     pub fn of(transfer: &Transfer, points: &[PostWorkWait], conditions: &Conditions) -> Self {
         let mut long: Vec<&PostWorkWait> =
@@ -168,7 +169,7 @@ impl Verdict {
     }
 }
 
-/// What makes all figures of a size mean something else.
+/// Returns the reason why all figures of a size mean something else, if there is one.
 fn hindrance(points: &[PostWorkWait], conditions: &Conditions) -> Option<String> {
     if conditions.is_sliced {
         return Some("ranks share cores, so that the figures describe time slicing".to_owned());

@@ -1,4 +1,4 @@
-//! How many files and connections this process may have open, and who gets them.
+//! Limit of the files and connections that this process may have open, and their distribution.
 
 use anyhow::bail;
 use door::{Door, Limits};
@@ -9,14 +9,14 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 /// other hosts (32), connections that are closing (16), and some to spare.
 const N_RESERVED: usize = 128;
 
-/// What each feed, stream and remote server may need besides.
+/// Number of descriptors that each feed, stream and remote server may need besides.
 const N_FOR_EACH_NEIGHBOUR: usize = 8;
 
 /// Fewer connections are not enough for a page and a few clients.
 const N_CONNECTIONS_MIN: usize = 16;
 
-/// As many descriptors as the system allows: a stream may have thousands of readers, and the usual limit of 1,024 is
-/// one for programs that use select(2). Where it cannot be raised, there are fewer connections.
+/// Raises the limit to as many descriptors as the system allows: a stream may have thousands of readers, and the usual
+/// limit of 1,024 is one for programs that use select(2). Where it cannot be raised, there are fewer connections.
 pub fn raise_limit() {
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });

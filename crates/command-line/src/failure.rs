@@ -1,10 +1,10 @@
-//! How a command ends: its exit status, and the one message that explains it.
+//! End of a command: its exit status, and the one message that explains it.
 
 use std::io;
 
-/// The work could not be done.
+/// Exit status if the work could not be done.
 const FAILED: u8 = 1;
-/// What was asked for makes no sense. `clap` ends with the same status.
+/// Exit status if what was asked for makes no sense. `clap` ends with the same status.
 const USAGE: u8 = 2;
 
 /// An error of whoever typed the command or wrote the configuration.
@@ -29,21 +29,22 @@ impl<T, E: Into<anyhow::Error>> OrUsage<T> for Result<T, E> {
     }
 }
 
-/// How a command ended.
+/// Outcome of a command.
 #[derive(Debug, PartialEq)]
 pub enum Outcome {
-    /// It did what it was asked.
+    /// The command did what it was asked.
     Done,
-    /// It did not.
+    /// The command did not.
     Failed {
-        /// For the shell.
+        /// Exit status for the shell.
         status: u8,
         /// The chain of errors in one line, without control characters.
         message: String,
     },
 }
 
-/// What `main` reports. A reader that went away (`foretop … | head`) had enough, so a broken pipe is no error.
+/// Returns the outcome that `main` reports. A reader that went away (`foretop … | head`) had enough, so a broken pipe
+/// is no error.
 pub fn outcome(result: &anyhow::Result<()>) -> Outcome {
     let Err(error) = result else { return Outcome::Done };
     let is_broken_pipe = |cause: &(dyn std::error::Error + 'static)| {

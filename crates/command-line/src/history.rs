@@ -20,9 +20,9 @@ pub struct Query<'a> {
     pub signal: &'a str,
     /// Begin of the range.
     pub from: Moment,
-    /// Now if `None`.
+    /// End of the range; now if `None`.
     pub to: Option<Moment>,
-    /// That of the signal if `None`.
+    /// Step; that of the signal if `None`.
     pub step: Option<Duration>,
 }
 
@@ -127,7 +127,7 @@ struct Trim {
 }
 
 impl Trim {
-    /// What is known to lie between two values, this page included.
+    /// Returns the samples that are known to lie between two values, this page included.
     fn take(&mut self, page: Vec<Sample>) -> Vec<Sample> {
         let mut kept = Vec::with_capacity(page.len());
         for sample in page {

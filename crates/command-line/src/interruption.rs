@@ -12,7 +12,7 @@ pub fn watch() -> anyhow::Result<Signals> {
     Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot watch for signals")
 }
 
-/// How long a clean end may take.
+/// Longest time that a clean end may take.
 const END_LIMIT: Duration = Duration::from_secs(5);
 
 /// Orders the end at the first such signal. At the second one, or if the end takes too long, as it does where nobody reads what is written,

@@ -24,7 +24,7 @@ pub fn start(filter: &str, watch: &Watch) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// While the last line could not be written, tries again by saying how many are missing.
+/// Retries if the last line could not be written, by writing how many are missing.
 pub fn retry(watch: &Watch) {
     if watch.is_log_failing() {
         let told = writeln!(io::stderr(), "{} lines of the log could not be written", watch.n_log_lines_lost());

@@ -1,10 +1,10 @@
-//! What may have been meant by a name that does not exist.
+//! Names that may have been meant by a name that does not exist.
 
 use node_api::{Client, ClientError, ErrorCode};
 
-/// How alike two names have to be for one to be suggested for the other (1 is equal).
+/// Least likeness of two names for one to be suggested for the other (1 is equal).
 const LIKENESS_MIN: f64 = 0.8;
-/// More than this is a list, not a hint.
+/// Largest number of names in a hint; more are a list.
 const N_NEAR_MAX: usize = 3;
 
 /// `error`; where the node does not know `signal`, with the names that may have been meant.

@@ -7,13 +7,13 @@ use stream::{Answer, Ask, Description, HEADER_BYTES, Handler, InputId, Message, 
 /// A day at 10 Hz.
 const N_MAX: usize = 1_000_000;
 
-/// What all messages together may take, as frames; the oldest go before there is more.
+/// Limit in bytes of all kept messages together, as frames; the oldest go before there is more.
 const BYTES_MAX: usize = 1 << 30;
 
-/// What one answer takes at most, as frames.
+/// Limit in bytes of one answer, as frames.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
 
-/// Keeps the last messages of a stream, answers `latest` and `since`, and gives the stream on.
+/// Buffer of a stream: keeps its last messages, answers `latest` and `since`, and relays the stream.
 #[derive(Debug)]
 pub struct Buffer {
     n_max: usize,
@@ -26,12 +26,12 @@ pub struct Buffer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a buffer keeps 1 to {N_MAX} messages, not {given}")]
 pub struct BufferSizeError {
-    /// What was given.
+    /// The number that was given.
     pub given: usize,
 }
 
 impl Buffer {
-    /// Keeps the last `n_max` messages, and 1 GiB of them at most.
+    /// Builds a buffer of the last `n_max` messages, and 1 GiB of them at most.
     ///
     /// # Errors
     /// When `n_max` is 0 or above a million.
@@ -50,7 +50,7 @@ impl Buffer {
         }
     }
 
-    /// Where those begin that came after the message of this number.
+    /// Returns the position of the first message that came after the message of this number.
     fn after(&self, number: u64) -> usize {
         let is_it = |message: &Message| message.number() == Some(number);
         match self.messages.iter().rposition(is_it) {
@@ -63,7 +63,7 @@ impl Buffer {
         }
     }
 
-    /// As many messages from `first` on as one answer holds, and their description first.
+    /// Answers with as many messages from `first` on as one answer holds, and their description first.
     fn answer(&self, first: usize, n_max: usize, pending: Pending) {
         let description = self.description.clone().map(Message::Description);
         let mut n_bytes = 0;
@@ -126,7 +126,7 @@ impl Handler for Buffer {
     }
 }
 
-/// As a frame, in bytes.
+/// Returns the size of the message as a frame, in bytes.
 fn size(message: &Message) -> usize {
     HEADER_BYTES
         + match message {

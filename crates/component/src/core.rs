@@ -1,9 +1,9 @@
 //! The core of a prediction server: fits, steps and forecasts, in a process of its own that may crash (RPS's `predserver_core`).
 //!
-//! It is spoken to by frames over one socket, in order: a description of what is to come; `reconfigure` with the number of
-//! measurements that follow as history, after the last of which it replies whether a model is fitted; and measurements, each of which it
-//! answers with a forecast of every signal. When more signals have a model, or fewer, it says so without being asked. What one read
-//! brings is answered in one write.
+//! The core takes frames over one socket, in order: a description of what is to come; `reconfigure` with the number of
+//! measurements that follow as history, after the last of which it replies whether a model is fitted; and measurements,
+//! each of which it answers with a forecast of every signal. When more signals have a model, or fewer, it reports that
+//! without a request. What one read brings is answered in one write.
 
 use std::io::{self, Read, Write};
 
@@ -16,23 +16,23 @@ use stream::{
 
 use crate::steps::Steps;
 
-/// What one read takes.
+/// Bytes that one read takes.
 const READ_BYTES: usize = 64 << 10;
 
-/// The id of replies that nobody asked for.
+/// The id of replies without a request.
 pub(crate) const NEWS: u64 = u64::MAX;
 
-/// Why a core ended.
+/// The reason why a core ended.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CoreError {
     /// The connection to its server broke.
     #[error("the connection to the prediction server broke")]
     Io(#[from] io::Error),
-    /// What came is no frame.
+    /// Bytes that came are no frame.
     #[error(transparent)]
     Frame(#[from] FrameError),
-    /// What came makes no sense.
+    /// A message that came makes no sense.
     #[error(transparent)]
     Message(#[from] MessageError),
 }
@@ -75,7 +75,7 @@ struct Life {
     /// Whether any sample came.
     has_begun: bool,
     signals: Vec<Live>,
-    /// How many of them had a model when that was told last.
+    /// Number of signals with a model when that was reported last.
     n_told: usize,
 }
 
@@ -164,7 +164,7 @@ impl Life {
         Self { policy, horizon, steps: Steps::new(description.step()), has_begun: false, signals, n_told: 0 }
     }
 
-    /// Goes on to a measurement, and says how many steps before it are missing.
+    /// Goes on to a measurement, and returns how many steps before it are missing.
     fn to(&mut self, measurement: &Measurement) -> usize {
         if !std::mem::replace(&mut self.has_begun, true) {
             let fresh = Live::new(self.policy.clone()).numbered_from(measurement.number);
@@ -177,7 +177,7 @@ impl Life {
         self.signals.iter().filter(|signal| signal.model().is_some()).count()
     }
 
-    /// How many signals have a model, and why the first of the others has none.
+    /// Returns the number of signals that have a model, and the reason why the first of the others has none.
     fn tell(&mut self) -> Answer {
         let (n_fitted, n) = (self.n_fitted(), self.signals.len());
         self.n_told = n_fitted;
@@ -204,7 +204,7 @@ impl Order {
     }
 }
 
-/// Means and standard errors into a message, NaN while there is nothing to tell.
+/// Writes means and standard errors into a message, NaN while there is no forecast.
 pub(crate) fn forecast_into(live: &mut Live, horizon: usize, scratch: &mut predict::Forecast, forecast: &mut Forecast) {
     let Ok(()) = Forecaster::forecast_into(live, horizon, scratch);
     forecast.means.clear();

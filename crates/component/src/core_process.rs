@@ -22,7 +22,7 @@ pub struct CoreProgram {
 pub(crate) struct CoreProcess(Child);
 
 impl CoreProcess {
-    /// Starts the program, and gives the socket that it is spoken to by.
+    /// Starts the program, and returns the socket that connects to it.
     pub(crate) fn start(program: &CoreProgram) -> io::Result<(Self, UnixStream)> {
         let (ours, its) = UnixStream::pair()?;
         let child = Command::new(&program.program)
@@ -39,7 +39,7 @@ impl CoreProcess {
         self.0.id()
     }
 
-    /// Ends it, and says how it ended: by itself before, or by this.
+    /// Ends the process, and returns how it ended: by itself before, or by this.
     pub(crate) fn end(mut self) -> String {
         // One that ended before keeps the status that it had.
         let _ = self.0.kill();

@@ -12,25 +12,26 @@ use crate::steps::Steps;
 /// Samples that wait for their forecasts, and forecasts that wait for their samples, at most.
 const N_WAITING_MAX: usize = 4096;
 
-/// Scores are over the last errors, a hundred if nothing else is said; looking at them each time that a tenth of these has come costs little.
+/// Number of times that scores are looked at while a window fills: scores are over the last errors, a hundred if no
+/// other number is set; looking at them each time that a tenth of these has come costs little.
 const LOOKS_PER_WINDOW: usize = 10;
 
-/// What an evaluator is told.
+/// Settings of an evaluator.
 #[derive(Clone, Debug)]
 pub struct EvalFitSettings {
     /// The leads that are watched, from 1.
     pub leads: Vec<usize>,
     /// The greatest root mean squared error that passes, in the unit of the samples.
     pub error_max: f64,
-    /// By which factor that error may be above or below what the predictor takes it to be, above 1.
+    /// Factor by which that error may be above or below the predictor's estimate of it, above 1.
     pub misestimate_max: f64,
-    /// Over how many of the last errors.
+    /// Number of the last errors that are scored.
     pub window: usize,
-    /// No verdict before there are so many errors.
+    /// Number of errors before which there is no verdict.
     pub n_samples_min: usize,
-    /// No refit before so many samples have come since the last one.
+    /// Number of samples since the last refit before which there is no other.
     pub every: usize,
-    /// The prediction server to be told, as `source:`; nobody if `None`.
+    /// The prediction server that refits are requested from, as `source:`; none if `None`.
     pub refit: Option<Endpoint>,
 }
 
@@ -38,27 +39,27 @@ pub struct EvalFitSettings {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EvalFitSettingsError {
-    /// There is no such lead.
+    /// A lead is below 1, or there is none.
     #[error("leads must be 1 or more, and at least one is needed")]
     Leads,
-    /// No error would pass, or nothing is said.
+    /// No error would pass, or the limit is no number.
     #[error("the error limit must be above 0, not {given}")]
     Error {
-        /// What was given.
+        /// The value that was given.
         given: f64,
     },
     /// A factor that every estimate misses by.
     #[error("the misestimate limit must be a factor above 1, not {given}")]
     Misestimate {
-        /// What was given.
+        /// The value that was given.
         given: f64,
     },
     /// More errors are wanted than are kept, or none.
     #[error("a verdict needs 1 to {window} errors, as many as are kept, not {given}")]
     Samples {
-        /// What was given.
+        /// The number that was given.
         given: usize,
-        /// How many are kept.
+        /// Number of errors that are kept.
         window: usize,
     },
 }
@@ -71,7 +72,7 @@ pub struct EvalFit {
     steps: Steps,
     samples: VecDeque<Sample>,
     forecasts: VecDeque<Forecast>,
-    /// Where the refit is asked for.
+    /// Input of the prediction server that refits are requested from.
     line: Option<InputId>,
     n_since_refit: usize,
     n_ordered: u64,
@@ -110,7 +111,7 @@ impl EvalFit {
         Ok(mirror)
     }
 
-    /// Brings samples and the forecasts made at them together.
+    /// Matches samples with the forecasts made at them.
     fn advance(&mut self, outputs: &mut Outputs) {
         while let (Some(sample), Some(forecast)) = (self.samples.front(), self.forecasts.front()) {
             if sample.time > forecast.time {
@@ -182,7 +183,7 @@ impl EvalFitSettings {
         Evaluator::with_window(&self.leads, self.window)
     }
 
-    /// What is wrong with forecasts of this score, if anything is.
+    /// Returns the fault of forecasts with this score, if there is one.
     fn fault(&self, score: &LeadScore) -> Option<String> {
         let (error, misestimate) = measures(score)?;
         if score.n < self.n_samples_min {
@@ -198,7 +199,7 @@ impl EvalFitSettings {
     }
 }
 
-/// The root mean squared error, and how many times that is of what the predictor took it to be: 1 where both are nothing.
+/// Returns the root mean squared error, and its ratio to the predictor's estimate: 1 where both are 0.
 fn measures(score: &LeadScore) -> Option<(f64, f64)> {
     let (errors, expected) = (score.errors?, score.expected_mean_squared?);
     let misestimate = if errors.mean_squared == expected { 1.0 } else { (errors.mean_squared / expected).sqrt() };

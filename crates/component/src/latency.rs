@@ -1,11 +1,11 @@
-//! How old what arrives is.
+//! Ages of messages at their arrival.
 
 use std::time::Duration;
 
 /// A million of them are enough for any percentile.
 const N_MAX: usize = 1_000_000;
 
-/// Ages of messages at their arrival, the last of them: a million, unless it is told otherwise.
+/// Ages of messages at their arrival, the last of them: a million, unless another number is given.
 #[derive(Clone, Debug)]
 pub struct Latencies {
     spans: Vec<Duration>,
@@ -22,26 +22,26 @@ impl Default for Latencies {
 /// Percentiles of ages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Latency {
-    /// Of how many.
+    /// Number of ages.
     pub n: usize,
-    /// The least.
+    /// Least age.
     pub min: Duration,
-    /// Half are younger.
+    /// Median age.
     pub median: Duration,
-    /// One in a hundred is older.
+    /// 99th percentile: one in a hundred is older.
     pub p99: Duration,
-    /// The greatest.
+    /// Greatest age.
     pub max: Duration,
 }
 
 impl Latencies {
-    /// Keeps so many, and one at least.
+    /// Builds a record of so many last ages, and one at least.
     #[must_use]
     pub fn of_last(n_max: usize) -> Self {
         Self { spans: Vec::new(), next: 0, n_max: n_max.max(1) }
     }
 
-    /// Notes one.
+    /// Records one age.
     pub fn note(&mut self, span: Duration) {
         if self.spans.len() < self.n_max {
             self.spans.push(span);
@@ -51,7 +51,7 @@ impl Latencies {
         self.next = (self.next + 1) % self.n_max;
     }
 
-    /// What they come to; `None` while there is none.
+    /// Returns the percentiles of the ages; `None` while there is none.
     #[must_use]
     pub fn latency(&self) -> Option<Latency> {
         let mut spans = self.spans.clone();

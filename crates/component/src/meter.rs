@@ -1,4 +1,5 @@
-//! What a sensor server reads: a list of values at each step, from a sensor of this host or of its network, or made ones.
+//! Meters of a sensor server: a list of values at each step, from a sensor of this host or of its network, or made
+//! ones.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ pub trait Meter: Send + 'static {
     /// Reads everything, `at` this moment of a clock that is never set: a value for each signal, NaN where there is none.
     fn read(&mut self, at: Duration, values: &mut Vec<f64>);
 
-    /// What the values are of. The list may grow by a read, and never changes otherwise.
+    /// Returns the names of the values' signals. The list may grow by a read, and never changes otherwise.
     fn signals(&self) -> &[SignalName];
 
     /// Whether a step whose moment has passed is lost.
@@ -26,7 +27,7 @@ pub trait Meter: Send + 'static {
         true
     }
 
-    /// How many reads failed in part or whole, and why the last one did.
+    /// Returns the number of reads that failed in part or whole, and the reason of the last failure.
     fn failures(&self) -> (u64, Option<String>) {
         (0, None)
     }
@@ -56,20 +57,20 @@ pub struct SourceMeter {
     selection: Selection,
     readings: Readings,
     signals: Vec<SignalName>,
-    /// Where a signal is in the list; `None` for one that was not selected.
+    /// Position of a signal in the list; `None` for a signal that was not selected.
     places: HashMap<Arc<str>, Option<usize>>,
     n_reads: u32,
 }
 
 impl SourceMeter {
-    /// Reads this source.
+    /// Builds a meter of this source.
     #[must_use]
     pub fn new(source: Box<dyn Source>, selection: Selection) -> Self {
         let (readings, signals, places) = (Readings::default(), Vec::new(), HashMap::new());
         Self { source, selection, readings, signals, places, n_reads: 0 }
     }
 
-    /// Why nothing is measured, once that is clear.
+    /// Returns the reason why nothing is measured, once that is clear.
     fn problem(&self) -> Option<String> {
         (self.n_reads >= N_READS_TO_APPEAR && self.signals.is_empty())
             .then(|| format!("none of the {} signals that there are is one to be measured", self.places.len()))

@@ -66,7 +66,7 @@ impl<M: Meter> Monolith<M> {
         }
     }
 
-    /// Says how far its steps are apart.
+    /// Sets the step that its description states.
     #[must_use]
     pub fn with_step(mut self, step: Duration) -> Self {
         self.step = step;
@@ -74,7 +74,7 @@ impl<M: Meter> Monolith<M> {
         self
     }
 
-    /// Measures, and says what comes next; a step that was measured already has no forecast.
+    /// Measures, and returns the forecast; a step that was measured already has no forecast.
     pub fn step(&mut self) -> Option<&Forecast> {
         let (number, n_missed) = self.schedule.due(self.step)?;
         self.meter.read(self.schedule.elapsed(), &mut self.values);

@@ -28,7 +28,7 @@ struct Job {
 }
 
 impl OneOff {
-    /// With so many workers; one at least.
+    /// Builds a server with so many workers; one at least.
     ///
     /// # Errors
     /// When the system gives no thread.
@@ -54,7 +54,7 @@ impl OneOff {
     }
 }
 
-/// Until the server has ended.
+/// Works on jobs until the server has ended.
 fn work(waiting: &Mutex<Receiver<Job>>) {
     loop {
         let job = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();

@@ -15,23 +15,23 @@ pub(crate) struct Past {
     n_max: usize,
     n_answered: usize,
     n_sent: usize,
-    /// Those that had to go before they were answered.
+    /// Number of moments that had to go before they were answered.
     n_lost: u64,
 }
 
 impl Past {
-    /// Keeps so many.
+    /// Keeps so many moments.
     pub(crate) fn new(n_max: usize) -> Self {
         Self { n_max, ..Self::default() }
     }
 
-    /// Keeps so many from here on.
+    /// Keeps so many moments from here on.
     pub(crate) fn resize(&mut self, n_max: usize) {
         self.n_max = n_max;
         self.cut();
     }
 
-    /// Forgets everything, of a stream that became another.
+    /// Removes everything, for a stream that became another.
     pub(crate) fn clear(&mut self) {
         *self = Self { n_max: self.n_max, n_lost: self.n_lost, ..Self::default() };
     }
@@ -49,7 +49,7 @@ impl Past {
         self.moments.back()
     }
 
-    /// Whether it is there already, as it is when it came from a buffer before.
+    /// Whether the moment is there already, as it is when it came from a buffer before.
     pub(crate) fn contains(&self, moment: &Moment) -> bool {
         // One with a higher number than the last is a new one; that is the rule, and cheap to see.
         self.last().is_some_and(|last| moment.number <= last.number)
@@ -74,32 +74,32 @@ impl Past {
         self.n_lost
     }
 
-    /// The next one that was not sent yet, which is sent by this.
+    /// Returns the next moment that was not sent yet, and marks it as sent.
     pub(crate) fn send_next(&mut self) -> Option<&Moment> {
         let next = self.moments.get(self.n_sent)?;
         self.n_sent += 1;
         Some(next)
     }
 
-    /// Marks the next one as answered; `false` when it is not that one that is answered.
+    /// Marks the next moment as answered; `false` if the answer is not to that one.
     pub(crate) fn answer(&mut self, number: u64) -> bool {
         let is_next = self.n_sent > self.n_answered && self.moments[self.n_answered].number == number;
         self.n_answered += usize::from(is_next);
         is_next
     }
 
-    /// What was sent and not answered is to be sent again.
+    /// Marks all that was sent and not answered as unsent.
     pub(crate) fn rewind(&mut self) {
         self.n_sent = self.n_answered;
     }
 
-    /// What was there before what is to be sent next, the last `n_max` of it.
+    /// Returns the last `n_max` moments before the next one to be sent.
     pub(crate) fn before_unsent(&self, n_max: usize) -> impl ExactSizeIterator<Item = &Moment> {
         self.moments.range(self.n_sent - self.n_sent.min(n_max)..self.n_sent)
     }
 
-    /// Takes up what a buffer has kept. What is older than all that came by the stream is history and needs no answer; what is missing
-    /// after the last that was answered needs one.
+    /// Merges moments that a buffer has kept. What is older than all that came by the stream is history and needs no
+    /// answer; what is missing after the last that was answered needs one.
     pub(crate) fn merge(&mut self, kept: Vec<Moment>) {
         let answered = self.n_answered.checked_sub(1).map(|last| identity(&self.moments[last]));
         let unanswered = self.moments.get(self.n_answered).map(identity);

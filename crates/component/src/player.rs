@@ -7,15 +7,15 @@ use std::time::{Duration, Instant};
 use stream::{Decoder, Inlet, Message};
 use units::Timestamp;
 
-/// What one read takes.
+/// Bytes that one read takes.
 const READ_BYTES: usize = 64 << 10;
 
-/// How fast a recording is played.
+/// Speed at which a recording is played.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Speed {
-    /// So many times as fast as it was recorded.
+    /// Multiple of the speed at which it was recorded.
     Times(f64),
-    /// As fast as it is taken.
+    /// Greatest speed: as fast as messages are taken.
     Max,
 }
 
@@ -42,10 +42,10 @@ impl FromStr for Speed {
     }
 }
 
-/// How a recording was played to its end.
+/// Counts of a recording that was played to its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Played {
-    /// Messages that were given on.
+    /// Messages that were sent.
     pub n_messages: u64,
     /// Bytes that are no frames, and were left out.
     pub n_bytes_left_out: u64,
@@ -90,7 +90,7 @@ pub fn play(mut recording: impl Read, speed: Speed, inlet: &Inlet) -> io::Result
     }
 }
 
-/// When what was recorded is due.
+/// Due times of recorded messages.
 struct Pace {
     speed: Speed,
     /// A recorded moment and when that was played, and the last one that was.

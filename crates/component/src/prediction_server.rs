@@ -27,19 +27,19 @@ pub use settings::{PredictionSettings, PredictionSettingsError};
 /// The computation of a prediction server; [`PredictionServer::mirror`] puts a mirror around it.
 pub struct PredictionServer {
     settings: PredictionSettings,
-    /// What it does, which requests change.
+    /// Current configuration, which requests change.
     configuration: Configuration,
     line: InputId,
     history: Option<History>,
     process: Option<CoreProcess>,
-    /// What the stream carries, once that is known.
+    /// Description of the stream, once that is known.
     description: Option<Description>,
     past: Past,
     phase: Phase,
     /// Fits that were ordered, in their order.
     fits: VecDeque<Fit>,
     attempts: Attempts,
-    /// Since when the core owes an answer and has given none.
+    /// Moment since which the core owes an answer and has given none.
     owing: Option<Instant>,
     /// Whether the stream may have missed something since its last sample, as it may at its beginning.
     was_interrupted: bool,
@@ -51,9 +51,9 @@ pub struct PredictionServer {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
-    /// There is no core, or it is not to be spoken to before the history is there.
+    /// There is no core, or nothing may be sent to it before the history is there.
     Preparing,
-    /// What comes goes to the core.
+    /// Messages that come go to the core.
     Serving,
     /// The stream was interrupted; what was missed is being asked for.
     Catching,
@@ -63,7 +63,7 @@ enum Phase {
 #[derive(Debug, Default)]
 struct Fit {
     asked_by: Option<Pending>,
-    /// What was done before, if the fit is of something else.
+    /// The configuration before, if the fit is of another one.
     before: Option<Configuration>,
 }
 
@@ -128,7 +128,8 @@ impl PredictionServer {
         }
     }
 
-    /// The core is of no more use. Whoever waits for a fit is told, and things are again as they were before it.
+    /// Drops a core that is of no more use. Whoever waits for a fit gets the reason, and the configuration is again as
+    /// it was before the fit.
     fn lose_core(&mut self, reason: String, outputs: &mut Outputs) {
         let status = self.process.take().map_or_else(String::new, |process| format!(" ({})", process.end()));
         tracing::warn!(reason, status, "the core is started again");
@@ -159,7 +160,7 @@ impl PredictionServer {
         self.history.as_ref().is_some_and(History::is_asking)
     }
 
-    /// Gives a core that is there what it needs to know: what the stream carries, and the history to fit to.
+    /// Sends a core that is there what it needs: the description of the stream, and the history to fit to.
     fn begin_when_prepared(&mut self, outputs: &mut Outputs) {
         if self.phase != Phase::Preparing || self.process.is_none() || self.is_asking_history() {
             return;
@@ -186,7 +187,7 @@ impl PredictionServer {
         self.fits.push_back(fit);
     }
 
-    /// What the stream carries, or carries from here on. The first one is what all that came before was of.
+    /// Takes the description of the stream from here on. The first one is what all that came before was of.
     fn describe(&mut self, description: Description, outputs: &mut Outputs) {
         let is_same = self
             .description
@@ -222,7 +223,7 @@ impl PredictionServer {
         }
     }
 
-    /// A row of the stream.
+    /// Takes a row of the stream.
     fn take(&mut self, moment: Measurement, outputs: &mut Outputs) {
         if self.description.is_none() {
             self.describe(unknown_stream(moment.values.len()), outputs);
@@ -244,7 +245,7 @@ impl PredictionServer {
         }
     }
 
-    /// What the measure buffer says.
+    /// Takes a message of the measure buffer.
     fn take_history(&mut self, message: Message, outputs: &mut Outputs) {
         let Some(history) = &mut self.history else { return };
         if let Message::Description(description) = message {
@@ -279,7 +280,7 @@ impl PredictionServer {
         }
     }
 
-    /// What the core says.
+    /// Takes a message of the core.
     fn take_answer(&mut self, message: Message, outputs: &mut Outputs) {
         match message {
             Message::Forecast(forecast) => {
@@ -317,7 +318,7 @@ impl PredictionServer {
         }
     }
 
-    /// What is fitted by now, or why nothing is.
+    /// Records what is fitted by now, and returns the reason if nothing is.
     fn note_fit(&mut self, answer: &Answer) -> Option<String> {
         let reason = match answer {
             Answer::Fitted { model, fitted } => {
@@ -331,7 +332,7 @@ impl PredictionServer {
         Some(reason)
     }
 
-    /// Changes what it does, or has the model fitted again.
+    /// Changes the configuration, or has the model fitted again.
     fn reconfigure(&mut self, changed: Configuration, pending: Pending, outputs: &mut Outputs) {
         if let Err(error) = settings::check(&changed) {
             return pending.refuse(error.to_string());
@@ -374,7 +375,7 @@ impl Handler for PredictionServer {
         }
     }
 
-    /// Everything that one read brought goes to the core in one write.
+    /// Sends everything that one read brought to the core in one write.
     fn turn_ended(&mut self, outputs: &mut Outputs) {
         if self.phase == Phase::Serving {
             while let Some(moment) = self.past.send_next() {
@@ -454,7 +455,7 @@ impl Handler for PredictionServer {
     }
 }
 
-/// Of a stream that does not say what it carries.
+/// Returns the description of a stream that does not carry one.
 fn unknown_stream(n_signals: usize) -> Description {
     Description {
         stream: String::new(),

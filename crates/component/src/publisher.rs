@@ -11,7 +11,7 @@ use crate::Relay;
 /// Measurements that wait for the mirror.
 const N_AHEAD: usize = 16;
 
-/// Sends what is measured.
+/// Publisher of a program's measurements.
 pub struct Publisher {
     inlet: Inlet,
     description: Description,
@@ -19,7 +19,7 @@ pub struct Publisher {
     _running: Running<Relay>,
 }
 
-/// Who sends what.
+/// Origin of a stream: its program, host and name.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin<'a> {
     /// The program.
@@ -28,12 +28,12 @@ pub struct Origin<'a> {
     pub stream: &'a str,
     /// This host.
     pub host: &'a str,
-    /// From one measurement to the next.
+    /// Time from one measurement to the next.
     pub step: Duration,
 }
 
 impl Publisher {
-    /// Announces itself, and takes whoever connects to `endpoints`.
+    /// Announces itself, and accepts whoever connects to `endpoints`.
     ///
     /// # Errors
     /// When an endpoint cannot be opened.
@@ -58,7 +58,8 @@ impl Publisher {
         Ok(Self { inlet, description, number: 0, _running: running })
     }
 
-    /// A measurement of this moment: each signal's id and unit, and its value. What nobody takes in time is left out.
+    /// Sends a measurement of this moment: each signal's id and unit, and its value. What nobody takes in time is left
+    /// out.
     pub fn send(&mut self, measured: impl IntoIterator<Item = (String, &'static str, f64)>) {
         let named = |(id, unit, value): (String, &str, f64)| (SignalName { id, unit: unit.to_owned() }, value);
         let (signals, values): (Vec<SignalName>, Vec<f64>) = measured.into_iter().map(named).unzip();

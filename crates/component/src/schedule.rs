@@ -1,4 +1,4 @@
-//! Which step of a series a tick is for.
+//! Numbers of steps: which step of a series a tick is for.
 
 use std::time::{Duration, Instant};
 
@@ -21,17 +21,17 @@ impl Schedule {
         self.is_skipping
     }
 
-    /// Since it was made.
+    /// Returns the time since the schedule was made.
     pub(crate) fn elapsed(&self) -> Duration {
         self.origin.elapsed()
     }
 
-    /// Steps so far, those that were missed among them.
+    /// Returns the number of steps so far, missed steps included.
     pub(crate) fn n_begun(&self) -> u64 {
         self.next
     }
 
-    /// The number of the step that is due, and how many before it were missed; `None` when it was taken already.
+    /// Returns the number of the step that is due, and how many before it were missed; `None` if it was taken already.
     pub(crate) fn due(&mut self, step: Duration) -> Option<(u64, u64)> {
         let now = clock::instant();
         self.due_at(now, step)

@@ -13,7 +13,7 @@ use stream::{
 use crate::meter::Meter;
 use crate::schedule::Schedule;
 
-/// What was measured elsewhere waits for the mirror, at most so many messages.
+/// Limit of the messages, measured elsewhere, that wait for the mirror.
 const N_MEASURED_AHEAD: usize = 16;
 
 /// While this much waits for the slowest reader, no more is made where values are made as fast as can be.
@@ -23,7 +23,7 @@ const MADE_AHEAD_BYTES: usize = 256 << 10;
 pub struct SensorServer {
     description: Description,
     step: Duration,
-    /// Set when the step was changed, until the mirror's timer knows it.
+    /// The new step, if it was changed, until the mirror's timer has it.
     changed: Option<Duration>,
     schedule: Schedule,
     work: Work,
@@ -31,11 +31,11 @@ pub struct SensorServer {
     failures: (u64, Option<String>),
 }
 
-/// Where measurements are made.
+/// Place where measurements are made.
 enum Work {
-    /// In the tick, of what takes no time.
+    /// Measures in the tick, for a meter that takes no time.
     Here { meter: Box<dyn Meter>, values: Vec<f64> },
-    /// On a thread, of what waits for others.
+    /// Measures on a thread, for a meter that waits for others.
     Elsewhere { orders: SyncSender<u64> },
 }
 
@@ -46,7 +46,8 @@ impl SensorServer {
     /// The longest step: a day.
     pub const STEP_MAX: Duration = Duration::from_secs(86_400);
 
-    /// Measures by `meter` in the mirror's own thread. It says that its stream is called `stream` and comes from `host`.
+    /// Builds a server that measures by `meter` in the mirror's own thread. Its stream is called `stream` and comes
+    /// from `host`.
     #[must_use]
     pub fn new(stream: impl Into<String>, host: impl Into<String>, step: Duration, meter: impl Meter) -> Self {
         let is_skipping = meter.misses_deadlines();
@@ -54,8 +55,8 @@ impl SensorServer {
         Self::with(stream.into(), host.into(), step, work, is_skipping)
     }
 
-    /// A mirror around a server that measures on a thread of its own, by a meter that takes time, such as transfers over a network. While a
-    /// measurement lasts, steps are missed.
+    /// Builds a mirror around a server that measures on a thread of its own, by a meter that takes time, such as
+    /// transfers over a network. While a measurement lasts, steps are missed.
     ///
     /// # Errors
     /// When the system gives no thread.
@@ -89,7 +90,7 @@ impl SensorServer {
         Self { description, step, changed: None, schedule, work, n_missed: 0, failures: (0, None) }
     }
 
-    /// How far measurements are apart.
+    /// Returns the time between measurements.
     #[must_use]
     pub fn step(&self) -> Duration {
         self.step
@@ -112,7 +113,7 @@ impl SensorServer {
 }
 
 impl Handler for SensorServer {
-    /// What was measured elsewhere.
+    /// Takes a message that was measured elsewhere.
     fn message(&mut self, _: InputId, message: Message, outputs: &mut Outputs) {
         if let Message::Description(Description { signals, .. }) = message {
             self.description.signals = signals;
@@ -174,7 +175,7 @@ impl Handler for SensorServer {
     }
 }
 
-/// What the meter's thread does, until its server or the mirror has ended.
+/// Runs the meter's thread until its server or the mirror has ended.
 fn measure(mut meter: impl Meter, orders: &Receiver<u64>, inlet: &Inlet, mut description: Description) {
     let origin = clock::instant();
     while let Ok(number) = orders.recv() {

@@ -1,13 +1,14 @@
-//! How many steps of a series are missing between two of its messages.
+//! Steps of a series that are missing between two of its messages.
 
 use std::time::Duration;
 
 use units::Timestamp;
 
-/// Longer gaps are taken to be as long as this: by then a stationary model has returned to its mean, and its error to the whole variance.
+/// Longest gap; longer ones are taken to be as long: by then a stationary model has returned to its mean, and its error
+/// to the whole variance.
 const N_MISSED_MAX: u64 = 4096;
 
-/// Where a series is.
+/// Position in a series.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Steps {
     step: Duration,
@@ -15,12 +16,12 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    /// Of a series whose steps are this far apart; zero where that is not known.
+    /// Starts a series whose steps are this far apart; zero if that is not known.
     pub(crate) fn new(step: Duration) -> Self {
         Self { step, last: None }
     }
 
-    /// Goes on to a message, and says how many steps before it are missing.
+    /// Goes on to a message, and returns how many steps before it are missing.
     ///
     /// A number that is not higher than the one before means that the sensor began again: then the times say how long it was away.
     pub(crate) fn to(&mut self, number: u64, time: Timestamp) -> usize {

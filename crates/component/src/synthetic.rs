@@ -23,7 +23,7 @@ pub struct Synthetic {
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error("the correlation of neighbours must be above -1 and below 1, not {given}")]
 pub struct SyntheticError {
-    /// What was given.
+    /// The correlation that was given.
     pub given: f64,
 }
 

@@ -5,12 +5,12 @@ use std::str::FromStr;
 
 use stream::{Carries, Description, Handler, InputId, Message, Outputs, Sample};
 
-/// Which signal of a measurement.
+/// Choice of a signal of a measurement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SignalChoice {
-    /// By its id, as in `load.1m`.
+    /// Id of the signal, such as `load.1m`.
     Named(String),
-    /// By its place in the description, from 0.
+    /// Position of the signal in the description, from 0.
     At(usize),
 }
 
@@ -26,14 +26,14 @@ impl FromStr for SignalChoice {
 #[derive(Debug)]
 pub struct ToSample {
     choice: SignalChoice,
-    /// Where the signal is, once the stream said what it carries.
+    /// Position of the signal, once the stream's description came.
     place: Option<usize>,
     problem: Option<String>,
     n_without: u64,
 }
 
 impl ToSample {
-    /// Takes this signal.
+    /// Builds the conversion of this signal.
     #[must_use]
     pub fn new(choice: SignalChoice) -> Self {
         let place = match choice {

@@ -8,7 +8,7 @@ use units::{Timestamp, span};
 
 use crate::latency::{Latencies, Latency};
 
-/// Over how many messages its status tells the median latency.
+/// Number of messages over which its status gives the median latency.
 const N_RECENT: usize = 100;
 
 /// Calls a function with each message and the moment at which it was there (RPS's clients, and its recorder).

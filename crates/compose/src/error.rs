@@ -1,42 +1,42 @@
-//! Why a system cannot be what its file says.
+//! Errors of a system that cannot be what its file describes.
 
 use std::io;
 use std::path::PathBuf;
 
 use stream::EndpointError;
 
-/// Why a system cannot be what its file says.
+/// The reason why a system cannot be what its file describes.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ComposeError {
-    /// The text is no TOML, or has a table or key that there is not.
+    /// Text that is not TOML, or has a table or key that there is not.
     #[error("this is not a description of a system")]
     Syntax(#[from] toml::de::Error),
-    /// There is nothing to start.
+    /// A file without any component.
     #[error("there is no component; begin with a table [component.NAME]")]
     Empty,
-    /// There are more than can be watched.
+    /// More components than can be watched.
     #[error("{given} components are too many: the limit is {limit}")]
     TooMany {
-        /// How many there are.
+        /// Number of components.
         given: usize,
-        /// How many there may be.
+        /// Greatest number of components.
         limit: usize,
     },
-    /// A component's name would not do as a file's.
+    /// A component's name that would not do as a file's.
     #[error("`{}` cannot be a component's name: it is 1 to 40 letters, digits, `-` and `_`", given.escape_debug())]
     Name {
-        /// What was given.
+        /// Name that was given.
         given: String,
     },
-    /// There is no such component to run.
+    /// A kind of component that does not exist.
     #[error("[component.{component}] runs `{given}`, which does not exist{}", near(suggestion))]
     UnknownKind {
         /// The component.
         component: String,
-        /// What it should run.
+        /// Kind that was given.
         given: String,
-        /// What may have been meant.
+        /// Name that may have been meant.
         suggestion: Option<String>,
     },
     /// A key that the component does not have.
@@ -44,11 +44,11 @@ pub enum ComposeError {
     UnknownKey {
         /// The component.
         component: String,
-        /// What it runs.
+        /// Kind of the component.
         kind: String,
         /// The key.
         given: String,
-        /// What may have been meant.
+        /// Name that may have been meant.
         suggestion: Option<String>,
     },
     /// A key that the component cannot do without.
@@ -56,7 +56,7 @@ pub enum ComposeError {
     MissingKey {
         /// The component.
         component: String,
-        /// What it runs.
+        /// Kind of the component.
         kind: String,
         /// The key.
         key: String,
@@ -68,7 +68,7 @@ pub enum ComposeError {
         component: String,
         /// The key.
         key: String,
-        /// What it could be.
+        /// Description of the values that it could be.
         needed: &'static str,
     },
     /// A reference to a component that is not there.
@@ -76,38 +76,38 @@ pub enum ComposeError {
     UnknownComponent {
         /// The component that refers to it.
         component: String,
-        /// By which key.
+        /// Key that refers to it.
         key: String,
-        /// What it names.
+        /// Name that was given.
         given: String,
-        /// What may have been meant.
+        /// Name that may have been meant.
         suggestion: Option<String>,
     },
-    /// An endpoint that is none.
+    /// An endpoint that is not one.
     #[error("[component.{component}]")]
     Endpoint {
         /// The component.
         component: String,
-        /// What is wrong with it.
+        /// Fault of the endpoint.
         source: EndpointError,
     },
-    /// The run folder cannot be made, or its path is too long for sockets.
+    /// A run folder that cannot be made, or whose path is too long for sockets.
     #[error("cannot use `{}` as a run folder", path.display())]
     RunFolder {
-        /// Where it should be.
+        /// Path where it should be.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// No port is free.
+    /// Lack of a free port.
     #[error("cannot find a free port of the loopback")]
     Port(#[source] io::Error),
-    /// A process or its log cannot be started.
+    /// A process or its log that cannot be started.
     #[error("cannot start {component}")]
     Start {
         /// The component.
         component: String,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
 }
@@ -116,12 +116,12 @@ fn near(suggestion: &Option<String>) -> String {
     suggestion.as_ref().map(|suggestion| format!("; did you mean `{suggestion}`?")).unwrap_or_default()
 }
 
-/// The candidate that `given` is most like, if it is like one at all.
+/// Returns the candidate that `given` is most like, if it is like one at all.
 pub(crate) fn suggest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let like = |candidate: &'a str| (strsim::jaro_winkler(given, candidate), candidate);
     let best = candidates.into_iter().map(like).max_by(|left, right| left.0.total_cmp(&right.0))?;
     (best.0 >= LIKENESS_MIN).then(|| best.1.to_owned())
 }
 
-/// Below this two names have little more in common than some letters.
+/// Least similarity: below this two names have little more in common than some letters.
 const LIKENESS_MIN: f64 = 0.75;

@@ -1,29 +1,29 @@
-//! What components there are, and what each takes: told by whoever has the command line.
+//! Kinds of components, and the parameters of each: passed by whoever has the command line.
 
 /// A component that can be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kind {
-    /// What it is called, its short names included; at least one.
+    /// Its names, its short ones included; at least one.
     pub names: Vec<String>,
-    /// What it takes besides endpoints, those by place in their order.
+    /// Parameters besides endpoints, those by place in their order.
     pub parameters: Vec<Parameter>,
 }
 
-/// Something that a component takes.
+/// A parameter of a component.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
     /// The key in the file, and the name of the flag.
     pub name: String,
-    /// What stands behind it.
+    /// Kind of value that follows it.
     pub takes: Takes,
     /// Whether it is given by its place before the endpoints, not by a flag; such a one has to be given.
     pub is_positional: bool,
 }
 
-/// What stands behind a parameter's name.
+/// Kind of value that follows a parameter's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
-    /// Nothing: it is there or not.
+    /// No value: the flag is there or not.
     Nothing,
     /// A text or a number.
     Value,

@@ -1,4 +1,4 @@
-//! What a system comes to: a command for each component, with places allotted to those that name each other.
+//! The plan of a system: a command for each component, with places allotted to those that name each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -10,36 +10,36 @@ use stream::{Endpoint, Host, Place, Role};
 use crate::error::ComposeError;
 use crate::system::{Component, Flag, Given, Restart, System, Transport};
 
-/// A socket's path, with the zero at its end (unix(7)).
+/// Greatest length of a socket's path, with the zero at its end (unix(7)).
 const SOCKET_PATH_BYTES_MAX: usize = 107;
 
 /// The commands of a system.
 #[derive(Debug)]
 pub struct Plan {
-    /// In the order in which they are started.
+    /// Launches in the order in which they are started.
     pub launches: Vec<Launch>,
-    /// Ports that nobody else may have until the components do.
+    /// Ports that are reserved until the components take them.
     reserved: Vec<TcpListener>,
 }
 
-/// How a component is started.
+/// The command that starts a component.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Launch {
-    /// What the component is called.
+    /// Name of the component.
     pub name: String,
-    /// What it runs.
+    /// Kind of the component.
     pub run: String,
-    /// What that is told, its name left out.
+    /// Arguments of the kind, its name left out.
     pub arguments: Vec<String>,
-    /// Where it is asked how it is.
+    /// Endpoint at which its status is asked for.
     pub ask: Endpoint,
-    /// What happens when it ends.
+    /// Action when it ends.
     pub restart: Restart,
-    /// How many times it is started again within a minute.
+    /// Number of times that it is started again within a minute.
     pub restarts_max: u32,
 }
 
-/// Where a component can be reached.
+/// Places where a component can be reached.
 struct Places {
     stream: Place,
     server: Place,
@@ -49,7 +49,7 @@ impl Plan {
     /// Allots a place for each stream that is read, and one to be asked at for each component.
     ///
     /// # Errors
-    /// [`ComposeError`] when the folder's path is too long for sockets, or no port is free.
+    /// [`ComposeError`] if the folder's path is too long for sockets, or no port is free.
     pub fn new(system: &System, run_folder: &Path) -> Result<Self, ComposeError> {
         let mut reserved = Vec::new();
         let mut places = BTreeMap::new();
@@ -81,7 +81,7 @@ fn socket(run_folder: &Path, name: &str) -> Result<Place, ComposeError> {
     Ok(Place::Unix(path))
 }
 
-/// One that is free, and held until the components are started.
+/// Returns a port that is free, and held until the components are started.
 fn port(reserved: &mut Vec<TcpListener>) -> io::Result<Place> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let port = listener.local_addr()?.port();

@@ -11,7 +11,7 @@ use crate::error::ComposeError;
 
 const PREFIX: &str = "foretop-compose-";
 
-/// Locked as long as the run goes on.
+/// Name of the file that is locked as long as the run goes on.
 const LOCK_NAME: &str = "lock";
 
 /// The folder of one run. It is removed when this is dropped; that of a run that was killed, by the next run.
@@ -22,19 +22,19 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
-    /// Makes one in the user's folder for such things, else in that for temporary files.
+    /// Makes a folder in the user's folder for such things, else in that for temporary files.
     ///
     /// # Errors
-    /// [`ComposeError::RunFolder`] when it cannot be made.
+    /// [`ComposeError::RunFolder`] if it cannot be made.
     pub fn make() -> Result<Self, ComposeError> {
         let of_user = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_dir());
         Self::make_in(&of_user.unwrap_or_else(std::env::temp_dir))
     }
 
-    /// Makes one in this folder.
+    /// Makes a folder in this folder.
     ///
     /// # Errors
-    /// [`ComposeError::RunFolder`] when it cannot be made.
+    /// [`ComposeError::RunFolder`] if it cannot be made.
     pub fn make_in(parent: &Path) -> Result<Self, ComposeError> {
         let failed = |source| ComposeError::RunFolder { path: parent.to_owned(), source };
         sweep(parent);
@@ -47,21 +47,21 @@ impl RunFolder {
         Ok(Self { folder, _lock: lock })
     }
 
-    /// Where it is.
+    /// Returns its path.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Where logs go unless it is said otherwise.
+    /// Returns the folder of the logs, unless another one is given.
     #[must_use]
     pub fn logs(&self) -> PathBuf {
         self.path().join("log")
     }
 }
 
-/// Removes what runs of this user left behind that were killed. What cannot be removed stays, and so does what is not
-/// ours.
+/// Removes the folders that killed runs of this user left behind. Those that cannot be removed stay, and so do those
+/// that are not ours.
 fn sweep(parent: &Path) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     for entry in entries.filter_map(Result::ok).filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX))

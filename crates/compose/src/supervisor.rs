@@ -27,18 +27,18 @@ const PAUSE_MIN: Duration = Duration::from_millis(100);
 /// The longest pause.
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 
-/// Restarts are counted over so long.
+/// Time over which restarts are counted.
 const RESTARTS_WITHIN: Duration = Duration::from_secs(60);
 
-/// How often it is looked whether processes have ended, while they are to end.
+/// Time between two checks whether processes have ended, while they are to end.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// Which program the components are, and what it is told before a component's name.
+/// The program that runs components, and its arguments before a component's name.
 #[derive(Clone, Debug)]
 pub struct Launcher {
     /// The program.
     pub program: PathBuf,
-    /// What comes before the name of the component.
+    /// Arguments before the name of the component.
     pub arguments: Vec<String>,
 }
 
@@ -54,7 +54,7 @@ struct Member {
     log: Log,
     asker: Asker,
     n_restarts: u32,
-    /// When it was started again within the last minute.
+    /// Times at which it was started again within the last minute.
     restarts: VecDeque<Instant>,
     /// Failures since it last ran for a while.
     backoff: Backoff,
@@ -68,34 +68,34 @@ enum Life {
     Failed,
 }
 
-/// How a component's process is.
+/// State of a component's process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// It runs, and has not answered yet.
+    /// Process that runs, and has not answered yet.
     Starting,
-    /// It runs, and says how it is.
+    /// Process that runs, and answers with its status.
     Running,
-    /// It failed, and will be started again.
+    /// Process that failed, and will be started again.
     Waiting,
-    /// It ended well.
+    /// Process that ended well.
     Done,
-    /// It failed for good.
+    /// Process that failed for good.
     Failed,
 }
 
-/// How a component is.
+/// Status of a component.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ComponentStatus {
-    /// What it is called in the file.
+    /// Name in the file.
     pub component: String,
-    /// What it runs.
+    /// Kind of the component.
     pub run: String,
-    /// How its process is.
+    /// State of its process.
     pub state: State,
     /// The process, while there is one.
     pub pid: Option<u32>,
-    /// How many times it was started again.
+    /// Number of times that it was started again.
     pub restarts: u32,
     /// Messages that came in, per second, since the look before; `None` before there are two.
     pub in_per_second: Option<f64>,
@@ -105,17 +105,18 @@ pub struct ComponentStatus {
     pub backlog_bytes: u64,
     /// Messages that readers did not get.
     pub dropped: u64,
-    /// What it says of the time that messages take, in its words.
+    /// Text of the component about the time that messages take.
     pub latency: Option<String>,
-    /// What went wrong the last time that something did, and was not mended since.
+    /// Latest error that was not mended since.
     pub error: Option<String>,
 }
 
 impl Supervisor {
-    /// Starts all components, and writes what each prints to a file in `logs`.
+    /// Starts all components, and writes the output of each to a file in `logs`.
     ///
     /// # Errors
-    /// [`ComposeError::Start`] when the system refuses a process or a file; what was started is stopped then.
+    /// [`ComposeError::Start`] if the system refuses a process or a file; the components that were started are stopped
+    /// then.
     pub fn start(mut plan: Plan, launcher: Launcher, logs: &Path) -> Result<Self, ComposeError> {
         plan.release();
         let mut supervisor = Self { members: Vec::with_capacity(plan.launches.len()), launcher };
@@ -138,14 +139,14 @@ impl Supervisor {
         Ok(supervisor)
     }
 
-    /// Looks which components have ended, and starts those again that are due at `now`.
+    /// Checks which components have ended, and starts those again that are due at `now`.
     pub fn poll(&mut self, now: Instant) {
         for member in &mut self.members {
             member.poll(&self.launcher, now);
         }
     }
 
-    /// How the components are, in the order of the file.
+    /// Returns the status of the components, in the order of the file.
     #[must_use]
     pub fn status(&self) -> Vec<ComponentStatus> {
         self.members.iter().map(Member::status).collect()
@@ -157,7 +158,7 @@ impl Supervisor {
         self.members.iter().all(|member| matches!(member.life, Life::Done | Life::Failed))
     }
 
-    /// The components that failed for good: what each is called, how it ended, and the last that it printed.
+    /// Returns the components that failed for good: the name of each, its end, and the last line that it printed.
     #[must_use]
     pub fn failures(&self) -> Vec<(String, String)> {
         let failed = self.members.iter().filter(|member| matches!(member.life, Life::Failed));

@@ -1,4 +1,4 @@
-//! What a file says: the components of a system, in the order in which they are written.
+//! Content of a file: the components of a system, in the order in which they are written.
 
 use std::collections::BTreeMap;
 
@@ -9,68 +9,68 @@ use toml::{Spanned, Table, Value};
 use crate::error::{ComposeError, suggest};
 use crate::kind::{Kind, Takes};
 
-/// More than a host would run, and each of them has threads that watch it.
+/// Greatest number of components: more than a host would run, and each of them has threads that watch it.
 const N_COMPONENTS_MAX: usize = 128;
 
-/// Longer, and a socket's path becomes too long.
+/// Greatest length of a name: longer, and a socket's path becomes too long.
 const NAME_BYTES_MAX: usize = 40;
 
 /// A described system.
 #[derive(Clone, Debug, PartialEq)]
 pub struct System {
-    /// How components are connected that name each other.
+    /// Connection of components that name each other.
     pub transport: Transport,
-    /// In the order of the file, which is the order in which they are started.
+    /// Components in the order of the file, which is the order in which they are started.
     pub components: Vec<Component>,
 }
 
-/// How components are connected that name each other.
+/// Connection of components that name each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Transport {
-    /// By Unix sockets in the run folder.
+    /// Unix sockets in the run folder.
     #[default]
     Unix,
-    /// By ports of the loopback that are free at the start.
+    /// Ports of the loopback that are free at the start.
     Tcp,
 }
 
 /// One component of a system.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Component {
-    /// What it is called in the file.
+    /// Name in the file.
     pub name: String,
-    /// What it runs: a name of its kind.
+    /// Name of its kind.
     pub run: String,
     /// The components whose streams it reads.
     pub sources: Vec<String>,
     /// Endpoints besides, to the world outside of the system.
     pub endpoints: Vec<Endpoint>,
-    /// What it is told by place, in order.
+    /// Arguments by place, in order.
     pub positionals: Vec<String>,
-    /// What it is told by flags.
+    /// Arguments by flags.
     pub flags: Vec<Flag>,
     /// Arguments that are handed on as they are, after all others.
     pub args: Vec<String>,
-    /// What happens when it ends.
+    /// Action when it ends.
     pub restart: Restart,
-    /// How many times it is started again within a minute before it has failed for good.
+    /// Number of times that it is started again within a minute before it has failed for good.
     pub restarts_max: u32,
 }
 
-/// A flag, and what stands behind it.
+/// A flag, and the value behind it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flag {
-    /// Without its dashes.
+    /// Name without its dashes.
     pub name: String,
-    /// What it is given.
+    /// Value of the flag.
     pub value: Given,
 }
 
-/// What a flag is given.
+/// Value of a flag.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Given {
-    /// It stands alone.
+    /// No value: the flag stands alone.
     Nothing,
     /// A text.
     Text(String),
@@ -78,16 +78,16 @@ pub enum Given {
     Component(String),
 }
 
-/// What happens when a component ends.
+/// Action when a component ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Restart {
-    /// It is started again, unless it ended well.
+    /// Starts it again, unless it ended well.
     #[default]
     OnFailure,
-    /// It is started again.
+    /// Starts it again.
     Always,
-    /// It is not.
+    /// Does not start it again.
     Never,
 }
 
@@ -120,13 +120,14 @@ struct Section {
 
 const SECTION_KEYS: [&str; 6] = ["run", "sources", "endpoints", "args", "restart", "restarts_max"];
 
-/// With pauses that double from 100 ms, these take some three seconds: enough for a port to be let go.
+/// Returns the default limit of restarts. With pauses that double from 100 ms, these take some three seconds: enough
+/// for a port to be let go.
 fn default_restarts_max() -> u32 {
     5
 }
 
 impl System {
-    /// What `text` says, checked against what components there are. References may go in circles.
+    /// Parses `text`, and checks it against the kinds of components. References may go in circles.
     ///
     /// # Errors
     /// [`ComposeError`] with the first thing that makes no sense, and what may have been meant.
@@ -187,7 +188,7 @@ fn component(name: String, table: Table, kinds: &[Kind], names: &[String]) -> Re
     })
 }
 
-/// What a component is told, key by key.
+/// Settings of a component, key by key.
 struct Told<'a> {
     component: &'a str,
     kind: &'a Kind,
@@ -237,7 +238,7 @@ impl Told<'_> {
         ComposeError::Value { component: self.component.to_owned(), key: key.to_owned(), needed }
     }
 
-    /// In the order in which they are wanted.
+    /// Returns the arguments by place, in the order in which they are wanted.
     fn positionals(&mut self) -> Result<Vec<String>, ComposeError> {
         let wanted = self.kind.parameters.iter().filter(|parameter| parameter.is_positional);
         let take = |name: &String| {

@@ -50,23 +50,24 @@ type Free = unsafe extern "C" fn(c_int) -> c_int;
 type Reason = unsafe extern "C" fn() -> *const c_char;
 type Init = unsafe extern "C" fn(usize, usize, c_int, c_int, f64, *const c_char) -> c_int;
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CondarError {
-    /// The library says why.
+    /// Reason that the library gives.
     #[error("{0}")]
     Library(String),
-    /// MPI has not begun, has ended, or is of a kind that is not known.
+    /// Lack of MPI: it has not begun, has ended, or is of a kind that is not known.
     #[error("MPI is not running, or is neither Open MPI nor MPICH")]
     NoMpi,
-    /// The MPI library did not carry a message.
+    /// Failure of the MPI library to carry a message.
     #[error("the plain allreduce failed")]
     Mpi(#[from] Failed),
 }
 
 impl Condar {
-    /// All ranks call this, with the same question and clusters: ranks of each, as in `0-3 4-7`; none for those of the tree file.
+    /// Builds it on all ranks, which all call this, with the same question and clusters: ranks of each, as in
+    /// `0-3 4-7`; none for those of the tree file.
     ///
     /// # Errors
     /// If ranks do not agree, or there is no MPI.
@@ -119,7 +120,7 @@ impl Condar {
         matches!(self.0, Way::Library(_))
     }
 
-    /// The next call, of this rank's value.
+    /// Makes the next call, of this rank's value.
     ///
     /// # Errors
     /// A broken promise, a cluster that has vanished, ranks that ask different questions; after these each further call fails too.

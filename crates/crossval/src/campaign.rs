@@ -20,7 +20,7 @@ const N_BYTES_PEER_MAX: usize = 200;
 /// A draw of a model is repeated where the numbers make none, as those of ARMA(0,0). The template is known to stand for some model.
 const N_DRAWS_MAX: usize = 200;
 
-/// What [`Campaign::to_bytes`] begins with.
+/// The first bytes of [`Campaign::to_bytes`].
 const MAGIC: &[u8] = b"foretop-campaign-1\n";
 
 /// Everything that the results of a case depend on.
@@ -41,11 +41,11 @@ pub struct Campaign {
 /// A test case: a model and a window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
-    /// From 0.
+    /// The number of the case, from 0.
     pub number: u64,
-    /// Where it is fitted and tested.
+    /// The window in which the model is fitted and tested.
     pub window: Window,
-    /// Which of the campaign's families this is one of.
+    /// The index of the model's family in the campaign.
     pub family_idx: usize,
     /// The model, with its numbers drawn, or a peer.
     pub model: Contender,
@@ -62,7 +62,7 @@ pub struct LeftOut {
     pub need: usize,
 }
 
-/// Why there is no campaign.
+/// The reason why there is no campaign.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CampaignError {
@@ -101,7 +101,7 @@ pub enum CampaignError {
         "a peer is called `{name}`; its name must have from 1 to {N_BYTES_PEER_MAX} bytes, and must not be another peer's or model's"
     )]
     PeerName {
-        /// As given.
+        /// The name, as given.
         name: String,
     },
     /// Bytes that [`Campaign::to_bytes`] did not write.
@@ -109,13 +109,13 @@ pub enum CampaignError {
     NotACampaign {
         /// Their number.
         n_bytes: usize,
-        /// What the decoder says, unless their beginning is wrong already.
+        /// The error of the decoder, unless the beginning of the bytes is wrong already.
         source: Option<postcard::Error>,
     },
-    /// In bytes that were changed on their way.
+    /// An invalid template, in bytes that were changed on their way.
     #[error("the campaign's template")]
     Template(#[from] TemplateError),
-    /// In bytes that were changed on their way.
+    /// An invalid trace, in bytes that were changed on their way.
     #[error("the campaign's traces")]
     Trace(#[from] TraceError),
 }
@@ -199,7 +199,7 @@ impl Campaign {
         self.template.models_per_window() + self.peers.len()
     }
 
-    /// What cases there may be.
+    /// Returns the template, which defines the possible cases.
     #[must_use]
     pub fn template(&self) -> &Template {
         &self.template
@@ -211,7 +211,7 @@ impl Campaign {
         &self.traces
     }
 
-    /// What chance starts from.
+    /// Returns the seed of the random numbers.
     #[must_use]
     pub fn seed(&self) -> u64 {
         self.seed

@@ -9,23 +9,23 @@ use crate::report::blocks::disjoint;
 use crate::report::verdict::{log_ratio, mean};
 use crate::results::{Place, Record, Results};
 
-/// How the cases that two campaigns have in common differ.
+/// Differences between the cases that two campaigns have in common.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Comparison {
     /// Cases with the same model on the same window.
     pub n_common: usize,
     /// Those of them whose losses at the leads compared are the same to the last bit.
     pub n_identical: usize,
-    /// By model and lead, in the order of the first campaign's template.
+    /// The models of both templates by model and lead, in the order of the first campaign's template.
     pub rows: Vec<Compared>,
-    /// By model: what tests find of the errors one step ahead of the cases in common.
+    /// The test results by model, for the errors one step ahead of the cases in common.
     pub residuals: Vec<ComparedResiduals>,
 }
 
 /// A model of both templates at one lead.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Compared {
-    /// As the templates have it.
+    /// The model, as the templates have it.
     pub family: String,
     /// Steps ahead.
     pub lead: usize,
@@ -35,22 +35,22 @@ pub struct Compared {
     pub ratio: f64,
     /// Windows whose test parts do not overlap, and in which the losses differ: what the test is over.
     pub n_tested: usize,
-    /// Of a signed-rank test, adjusted by Holm's method for all rows.
+    /// The p-value of a signed-rank test, adjusted by Holm's method for all rows.
     pub p_value: f64,
 }
 
 /// The errors one step ahead of a model of both templates.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct ComparedResiduals {
-    /// As the templates have it.
+    /// The model, as the templates have it.
     pub family: String,
-    /// In the first campaign.
+    /// The test results in the first campaign.
     pub first: Kept,
-    /// In the second.
+    /// The test results in the second campaign.
     pub second: Kept,
 }
 
-/// Why two campaigns cannot be compared.
+/// The reason why two campaigns cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ComparisonError {
@@ -62,11 +62,11 @@ pub enum ComparisonError {
     NothingInCommon,
 }
 
-/// What makes cases of two files the same.
+/// The key by which cases of two files are the same.
 type Key<'r> = (&'r str, Place, &'r str);
 
 impl Comparison {
-    /// Of campaigns that were read with the same metric.
+    /// Compares campaigns that were read with the same metric.
     ///
     /// # Errors
     /// [`ComparisonError`] without a case in common.

@@ -3,7 +3,7 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// What a stream is for, so that windows and models are drawn independently of each other.
+/// The purpose of a stream, so that windows and models are drawn independently of each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// Trace, transformation and place of a window.

@@ -14,18 +14,18 @@ use crate::naive::{NaiveErrors, variance};
 use crate::peer::{Contender, Failure, Guarded, Peer};
 use crate::window::Window;
 
-/// What a case came to.
+/// The result of a case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CaseResult {
     /// The case.
     pub case: Case,
-    /// What is true of its window whatever the model.
+    /// The properties of the case's window that depend on no model.
     pub window: Arc<Evaluated>,
     /// Scores, or why there are none.
     pub outcome: Result<Scored, Failure>,
 }
 
-/// What is known of a window without a model.
+/// Properties of a window that depend on no model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evaluated {
     /// Gaps among the samples to fit.
@@ -38,25 +38,26 @@ pub struct Evaluated {
     pub naive: Vec<NaiveErrors>,
 }
 
-/// How a model did.
+/// Scores of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scored {
     /// One for each lead of the template.
     pub leads: Vec<LeadScore>,
-    /// What the tests of its errors one step ahead say.
+    /// The results of the tests of the model's errors one step ahead.
     pub residuals: Residuals,
-    /// How many times the model was fitted anew.
+    /// The number of times that the model was fitted anew.
     pub n_refits: u64,
-    /// How many times that failed.
+    /// The number of those refits that failed.
     pub n_failed_refits: u64,
 }
 
-/// How long a case took: what is not the same from run to run, and therefore apart.
+/// Durations within a case, which are not the same from run to run, and are therefore apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Timing {
     /// The first fit, whether it came to something or not.
     pub fit: Duration,
-    /// From sample to sample: taking it in, fits that fell due, forecasts of all leads, and their scoring; averaged over the test.
+    /// Time from sample to sample: taking it in, fits that fell due, forecasts of all leads, and their scoring;
+    /// averaged over the test.
     pub step: Duration,
 }
 
@@ -71,7 +72,7 @@ pub struct Worker<'c> {
 }
 
 impl<'c> Worker<'c> {
-    /// For the cases of `campaign`.
+    /// Builds a worker for the cases of `campaign`.
     #[must_use]
     pub fn new(campaign: &'c Campaign) -> Self {
         Self { campaign, backtest: Backtest::new(campaign.template().leads()) }

@@ -1,4 +1,4 @@
-//! What results are of: the same for all parts of a campaign, and written into every file.
+//! Identity of results: the same for all parts of a campaign, and written into every file.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,13 +18,13 @@ pub(crate) const PEERS_KEY: &str = "foretop.peers";
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Identity {
-    /// Of the files.
+    /// The format of the files.
     pub format: String,
-    /// Of the program: another one may forecast otherwise.
+    /// The version of the program: another version may forecast otherwise.
     pub version: String,
     /// The template's text.
     pub template: String,
-    /// What chance starts from.
+    /// The seed of the random numbers.
     pub seed: u64,
     /// All traces, by name.
     pub traces: Vec<TraceIdentity>,
@@ -37,9 +37,9 @@ pub struct Identity {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceIdentity {
-    /// As it is called.
+    /// The name of the trace.
     pub name: String,
-    /// How long it is.
+    /// The number of samples in the trace.
     pub n_samples: usize,
     /// See [`crate::Trace::digest`].
     pub sha256: String,
@@ -77,7 +77,7 @@ impl Identity {
         pairs
     }
 
-    /// What `metadata` says, by key; `None` where it lacks something or says it in another way.
+    /// Reads the identity from `metadata`, by key; `None` if `metadata` lacks an entry or has it in another form.
     pub(crate) fn read<'m>(metadata: impl Fn(&str) -> Option<&'m str>) -> Option<Self> {
         Some(Self {
             format: metadata(FORMAT_KEY).filter(|format| *format == FORMAT)?.to_owned(),
@@ -89,7 +89,7 @@ impl Identity {
         })
     }
 
-    /// What is not the same in `other`, in words.
+    /// Returns the first property that is not the same in `other`, in words.
     pub(crate) fn difference(&self, other: &Self) -> Option<&'static str> {
         let differences = [
             (self.format != other.format, "format"),

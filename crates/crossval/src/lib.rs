@@ -1,4 +1,4 @@
-//! Which model predicts a signal: random test cases, evaluated as an online system would run them, and the
+//! Model selection for predicting a signal: random test cases, evaluated as an online system would run them, and the
 //! conclusions.
 //!
 //! This is the parallel cross-validation system of RPS (Dinda and O'Hallaron 1999, section 5.4). A [`Template`] gives

@@ -1,4 +1,4 @@
-//! What forecasts without a model would have been wrong by on the same samples: what errors are normalized by.
+//! Errors of forecasts without a model on the same samples, by which errors are normalized.
 
 /// Errors of two forecasts that need no model, at one lead, over the moments whose samples are known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

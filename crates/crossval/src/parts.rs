@@ -20,7 +20,7 @@ use crate::trace::hexadecimal;
 
 const IDENTITY: &str = "campaign.json";
 const LOCK: &str = "lock";
-/// Of a digest in a file's name; enough that no accident repeats it.
+/// The number of digits of a digest in a file's name; enough that no accident repeats it.
 const N_HEX: usize = 32;
 
 /// A folder of parts that nobody else writes to.
@@ -33,14 +33,14 @@ pub(crate) struct Parts {
     _lock: File,
 }
 
-/// Which of the two files of a part.
+/// One of the two files of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Results,
     Timings,
 }
 
-/// What there is of a part.
+/// The state of a part.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Whole,
@@ -50,7 +50,7 @@ pub(crate) enum State {
 }
 
 impl Parts {
-    /// Of a campaign; a folder that is there already has to be of the same one.
+    /// Opens the parts of a campaign; a folder that is there already has to be of the same one.
     pub(crate) fn open(folder: PathBuf, identity: &Identity) -> Result<Self, RunError> {
         let failed_at = |path: &Path| {
             let path = path.to_owned();
@@ -98,7 +98,7 @@ impl Parts {
         Ok(())
     }
 
-    /// What there is of the part with these cases. Every byte of it is read.
+    /// Returns the state of the part with these cases. Every byte of the part is read.
     pub(crate) fn state(&self, cases: &Range<u64>) -> Result<State, RunError> {
         for kind in [Kind::Results, Kind::Timings] {
             let Some(path) = self.find(cases, kind) else { return Ok(State::Absent) };

@@ -9,10 +9,10 @@ use predict::{FitError, Forecast, Forecaster, Spec};
 ///
 /// It is handed the samples up to the origin, and then one sample after the other, so that it cannot know what is to come.
 pub trait Peer: fmt::Debug + Send + Sync {
-    /// What results call it, such as `statsmodels:AutoReg(16)`.
+    /// Returns the name of the peer in results, such as `statsmodels:AutoReg(16)`.
     fn name(&self) -> &str;
 
-    /// How many coefficients a fit of it estimates.
+    /// Returns the number of coefficients that a fit of the peer estimates.
     fn n_coefficients(&self) -> usize;
 
     /// A model of the samples, oldest first, gaps as NaN.
@@ -22,15 +22,15 @@ pub trait Peer: fmt::Debug + Send + Sync {
     fn fit(&self, samples: &[f64]) -> Result<Box<dyn Forecaster<Error = PeerError>>, PeerError>;
 }
 
-/// Why a peer gave up.
+/// The reason why a peer gave up.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct PeerError {
-    /// In the words of its library.
+    /// The message of the peer's library.
     pub message: String,
 }
 
-/// Who forecasts in a case.
+/// The forecaster in a case.
 #[derive(Clone, Debug)]
 pub enum Contender {
     /// A model of the template, with its numbers drawn.
@@ -39,7 +39,7 @@ pub enum Contender {
     Peer(Arc<dyn Peer>),
 }
 
-/// Why a case has no scores.
+/// The reason why a case has no scores.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Failure {
@@ -52,7 +52,7 @@ pub enum Failure {
 }
 
 impl Contender {
-    /// How many coefficients a fit estimates.
+    /// Returns the number of coefficients that a fit estimates.
     #[must_use]
     pub fn n_coefficients(&self) -> usize {
         match self {

@@ -1,4 +1,4 @@
-//! How far a run is, for whoever looks while it runs.
+//! Progress of a run, readable while it runs.
 
 use std::cmp::Ordering::{Equal, Greater, Less};
 use std::collections::BTreeMap;
@@ -23,20 +23,20 @@ pub struct Progress {
     board: Mutex<Board>,
 }
 
-/// What is known of the models so far.
+/// The results of the models so far.
 #[derive(Debug)]
 struct Board {
     sums: Vec<Sum>,
-    /// By window, the losses of the models that were judged on it, until all of them were.
+    /// The losses of the models that were judged on a window, by window, until all models were judged on it.
     open: BTreeMap<u64, Vec<(usize, Vec<f64>)>>,
-    /// By reason, the cases of this process that failed for it.
+    /// The number of cases of this process that failed, by reason.
     failures: BTreeMap<String, u64>,
 }
 
-/// How a model of the template has done in the cases of this sitting.
+/// Results of a model of the template in the cases of this sitting.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
-    /// As the template has it, or a peer's name.
+    /// The model as the template has it, or a peer's name.
     pub family: String,
     /// Cases that count.
     pub n: u64,
@@ -46,15 +46,15 @@ pub struct Standing {
     pub relative_error: f64,
 }
 
-/// What the counters came to, for those of another process.
+/// The values of the counters, for those of another process.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tally {
     /// Cases done.
     pub n_done: u64,
     /// Those of them in which no model could be fitted.
     pub n_failed: u64,
-    /// For each model, the cases that count, the sum of the logarithms of their relative errors, comparisons with others, and those of
-    /// them that it won.
+    /// The numbers for each model: the cases that count, the sum of the logarithms of their relative errors,
+    /// comparisons with others, and those of them that it won.
     pub sums: Vec<(u64, f64, u64, f64)>,
 }
 
@@ -92,7 +92,8 @@ impl Progress {
         self.n_failed.load(Ordering::Relaxed)
     }
 
-    /// Why cases of this process failed, and how many for each reason; those first that most failed for.
+    /// Returns the reasons why cases of this process failed, and the number of cases for each reason; those first that
+    /// most failed for.
     #[must_use]
     pub fn failures(&self) -> Vec<(String, u64)> {
         let mut failures: Vec<(String, u64)> = self.board().failures.clone().into_iter().collect();
@@ -198,7 +199,7 @@ impl Board {
     }
 }
 
-/// Where the leads of the report are among `leads`.
+/// Returns the places of the report's leads among `leads`.
 fn places(leads: &[usize]) -> Vec<usize> {
     let picked = picked(leads);
     (0..leads.len()).filter(|idx| picked.contains(&leads[*idx])).collect()

@@ -1,4 +1,4 @@
-//! What a result file shows, written for people: which model to use, for which lead, and how sure that is.
+//! Report on a result file, written for people: the model to use, for which lead, and how sure that is.
 
 pub(crate) mod blocks;
 mod charts;
@@ -26,7 +26,7 @@ pub struct Report {
     summary: Summary,
 }
 
-/// What a report is called, and what it leaves out.
+/// The title of a report, and the parts that it leaves out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportSettings {
     /// Its first line.
@@ -38,7 +38,7 @@ pub struct ReportSettings {
 /// Whether a report says how long models take, which is not the same from run to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Costs {
-    /// In a section of their own.
+    /// The costs are in a section of their own.
     Shown,
     /// The report is then the same to the byte wherever the results are.
     LeftOut,

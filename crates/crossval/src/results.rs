@@ -22,7 +22,7 @@ pub use rows::Rows;
 /// Leads that a report shows; of more, so many are picked, evenly on a logarithmic scale.
 const N_LEADS_MAX: usize = 7;
 
-/// Why a file gives no results.
+/// The reason why a file gives no results.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResultsError {
@@ -31,7 +31,7 @@ pub enum ResultsError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The error.
         source: io::Error,
     },
     /// Not Parquet, or damaged.
@@ -39,7 +39,7 @@ pub enum ResultsError {
     Parquet {
         /// The file.
         path: PathBuf,
-        /// What the decoder says.
+        /// The decoder's error.
         source: ParquetError,
     },
     /// A row group that is not what was written.
@@ -47,7 +47,7 @@ pub enum ResultsError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// From 0.
+        /// The number of the part, from 0.
         group: usize,
     },
     /// Parquet of something else.
@@ -61,7 +61,7 @@ pub enum ResultsError {
     Template {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error in the template.
         source: Box<TemplateError>,
     },
     /// Rows that do not belong to the campaign that the file says it is of.
@@ -69,14 +69,14 @@ pub enum ResultsError {
     Row {
         /// The file.
         path: PathBuf,
-        /// From 0.
+        /// The number of the row, from 0.
         row: usize,
-        /// What is wrong with it.
+        /// The fault of the row.
         problem: &'static str,
     },
 }
 
-/// What is judged by.
+/// The measure by which forecasts are judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Metric {
     /// Mean squared error.
@@ -91,7 +91,7 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// In words.
+    /// Returns the metric in words.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -144,18 +144,18 @@ pub(crate) struct Record {
     pub(crate) scores: Box<[Score]>,
 }
 
-/// What tests of a case's errors one step ahead did not reject; `None` of what could not be tested.
+/// Whether each test of a case's errors one step ahead did not reject; `None` of what could not be tested.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tested {
     pub(crate) ljung_box: Option<bool>,
     pub(crate) turning_points: Option<bool>,
     pub(crate) rises: Option<bool>,
     pub(crate) normality: Option<bool>,
-    /// Of the quantile-quantile line; NaN where there is none.
+    /// R^2 of the quantile-quantile line; NaN where there is none.
     pub(crate) r_squared: f32,
 }
 
-/// Where a window lies; equal for the cases on one window, in whatever file.
+/// The place of a window; equal for the cases on one window, in whatever file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Place {
     pub(crate) trace_idx: usize,
@@ -166,12 +166,12 @@ pub(crate) struct Place {
     pub(crate) n_test: usize,
 }
 
-/// What a case says of a lead.
+/// The scores of a case at a lead.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Score {
-    /// By the metric; infinite for a model that could not be fitted, NaN where there was nothing to score.
+    /// The loss by the metric; infinite for a model that could not be fitted, NaN where there was nothing to score.
     pub(crate) loss: f64,
-    /// Of the mean of what the model is fitted to.
+    /// The loss of the mean of the samples to which the model is fitted.
     pub(crate) naive: f64,
     /// Mean squared error over that of the last value, for whatever metric.
     pub(crate) over_last: f64,
@@ -225,13 +225,13 @@ impl Results {
         Ok(results)
     }
 
-    /// What the results are of.
+    /// Returns the identity of the results.
     #[must_use]
     pub fn identity(&self) -> &Identity {
         &self.identity
     }
 
-    /// How many cases there are.
+    /// Returns the number of cases.
     #[must_use]
     pub fn n_cases(&self) -> u64 {
         self.n_cases

@@ -45,7 +45,7 @@ impl Campaign {
     }
 }
 
-/// Where a row gets a cell from.
+/// The values from which a row's cells are taken.
 struct Row<'a> {
     result: &'a CaseResult,
     lead: usize,
@@ -153,7 +153,7 @@ fn naive_columns(rows: &[Row<'_>]) -> Vec<Column> {
     ]
 }
 
-/// What is true of a case stands in the row of each lead.
+/// Builds the columns of the residual tests, in which the result of a case is repeated in the row of each lead.
 fn residual_columns(rows: &[Row<'_>]) -> Vec<Column> {
     let real = |name, of: &dyn Fn(&Residuals) -> Option<f64>| {
         let cell = |row: &Row<'_>| row.scored.and_then(|(scored, _)| of(&scored.residuals));
@@ -182,7 +182,7 @@ fn timing_columns(done: &[(CaseResult, Timing)]) -> Vec<Column> {
     ]
 }
 
-/// Why a fit failed, in as many words as there are kinds of reasons.
+/// Returns the reason why a fit failed, in as many words as there are kinds of reasons.
 fn kind(failure: &Failure) -> &'static str {
     let error = match failure {
         Failure::Fit(error) => error,

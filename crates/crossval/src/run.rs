@@ -33,14 +33,14 @@ pub(crate) const N_CASES_PER_PART_MAX: u64 = 512;
 /// Cases to a campaign.
 const N_CASES_MAX: u64 = 1_000_000_000;
 
-/// What keeps a run from its end.
+/// The reason why a run cannot end.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
     /// Nothing to do, or too much.
     #[error("{given} cases are asked for; there must be from 1 to {N_CASES_MAX}")]
     CaseCount {
-        /// As asked for.
+        /// The number of cases asked for.
         given: u64,
     },
     /// The result file is there.
@@ -58,11 +58,11 @@ pub enum RunError {
     /// The file system refused.
     #[error("cannot {doing} `{}`", path.display())]
     Io {
-        /// What was tried.
+        /// The attempted operation.
         doing: &'static str,
-        /// With what.
+        /// The path of the file or folder.
         path: PathBuf,
-        /// Why not.
+        /// The error.
         source: io::Error,
     },
     /// Parts of another run under the same name.
@@ -73,15 +73,15 @@ pub enum RunError {
     OtherCampaign {
         /// The folder of parts.
         folder: PathBuf,
-        /// What is not the same.
+        /// The property that differs.
         what: &'static str,
     },
-    /// What the parts are of cannot be told.
+    /// Parts of an unknown campaign.
     #[error("`{}` does not say which run the parts beside it belong to; remove the folder to start over", path.display())]
     Identity {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error in the file.
         source: serde_json::Error,
     },
     /// Somebody else is at it.
@@ -95,12 +95,12 @@ pub enum RunError {
     Parquet(#[from] ParquetError),
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// With the result file.
+    /// The result file is written.
     Finished,
-    /// Before that; the same run again goes on from here.
+    /// The run ended before that; the same run again goes on from here.
     Stopped,
 }
 
@@ -155,7 +155,7 @@ impl Run {
         Ok(run)
     }
 
-    /// What is evaluated.
+    /// Returns the campaign that is evaluated.
     #[must_use]
     pub fn campaign(&self) -> &Campaign {
         &self.campaign

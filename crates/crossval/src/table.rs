@@ -24,7 +24,7 @@ use crate::trace::hexadecimal;
 pub struct Column {
     /// Its name.
     pub name: &'static str,
-    /// As many as each other column has.
+    /// The cells, as many as each other column has.
     pub cells: Cells,
 }
 
@@ -132,7 +132,7 @@ impl<R: ChunkReader + 'static> TableFile<R> {
         &self.reader
     }
 
-    /// What the file says of itself under `key`.
+    /// Returns the file's metadata under `key`.
     pub(crate) fn metadata(&self, key: &str) -> Option<&str> {
         let pairs = self.reader.metadata().file_metadata().key_value_metadata()?;
         pairs.iter().find(|pair| pair.key == key)?.value.as_deref()

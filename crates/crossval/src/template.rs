@@ -1,4 +1,4 @@
-//! What test cases there may be (RPS section 5.4), as TOML: `docs/formats/crossval.md`.
+//! Template of the possible test cases (RPS section 5.4), as TOML: `docs/formats/crossval.md`.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ pub struct Template {
     transformations: Vec<Transformation>,
 }
 
-/// What is done to the samples of a window before anything else.
+/// The transformation of a window's samples before anything else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transformation {
     /// Means of so many neighbouring samples take their place; 1 leaves them.
@@ -40,14 +40,14 @@ pub struct Transformation {
     pub n_differences: usize,
 }
 
-/// Why a text is no template.
+/// The reason why a text is no template.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TemplateError {
     /// No file of a person is that long.
     #[error("the template has {n_bytes} bytes; at most {TEXT_BYTES_MAX} are read")]
     TooLong {
-        /// Of the text.
+        /// The number of bytes in the text.
         n_bytes: usize,
     },
     /// Not TOML, or not with these keys.
@@ -56,15 +56,15 @@ pub enum TemplateError {
     /// A model text that is none.
     #[error("`{text}` among the models")]
     Model {
-        /// As the template has it.
+        /// The model as the template has it.
         text: String,
-        /// What is wrong with it.
+        /// The error in the model.
         source: SpecError,
     },
     /// Ranges of orders that hold nothing but 0.
     #[error("`{text}` among the models stands for no model: every combination of its orders is 0")]
     NoMember {
-        /// As the template has it.
+        /// The model as the template has it.
         text: String,
     },
     /// A list with nothing in it, with too much, or with something twice.
@@ -88,7 +88,7 @@ pub enum TemplateError {
     /// A number outside of what is allowed.
     #[error("`{key}` is {given}; it must lie within {min}..{max}")]
     OutOfRange {
-        /// What the number says.
+        /// The key of the number.
         key: &'static str,
         /// The number, or the range.
         given: String,
@@ -191,7 +191,7 @@ impl Template {
         })
     }
 
-    /// As it was read.
+    /// Returns the text as it was read.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
@@ -203,19 +203,19 @@ impl Template {
         &self.models
     }
 
-    /// How many of the models are evaluated on each window.
+    /// Returns the number of models that are evaluated on each window.
     #[must_use]
     pub fn models_per_window(&self) -> usize {
         self.models_per_window
     }
 
-    /// How many samples a model is fitted to.
+    /// Returns the possible numbers of samples to which a model is fitted.
     #[must_use]
     pub fn fit(&self) -> Lengths {
         self.fit
     }
 
-    /// How many samples after those it is tested on.
+    /// Returns the possible numbers of samples after those, on which a model is tested.
     #[must_use]
     pub fn test(&self) -> Lengths {
         self.test
@@ -227,7 +227,7 @@ impl Template {
         &self.leads
     }
 
-    /// What may be done to the samples, one of which is drawn for each window.
+    /// Returns the possible transformations of the samples, one of which is drawn for each window.
     #[must_use]
     pub fn transformations(&self) -> &[Transformation] {
         &self.transformations

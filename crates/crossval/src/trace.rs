@@ -75,7 +75,7 @@ impl Trace {
         self.merged.as_ref()
     }
 
-    /// As it stands in the results.
+    /// Returns the name as it stands in the results.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name

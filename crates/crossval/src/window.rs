@@ -4,14 +4,14 @@ use series::bucket_means;
 
 use crate::template::Transformation;
 
-/// Where a window lies, and what is done to its samples.
+/// The place of a window, and the transformation of its samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Which of the campaign's windows, from 0.
+    /// The number of the window in the campaign, from 0.
     pub number: u64,
-    /// Which of the campaign's traces.
+    /// The index of the trace in the campaign.
     pub trace_idx: usize,
-    /// What is done to the samples.
+    /// The transformation of the samples.
     pub transformation: Transformation,
     /// The first sample of the trace that is in it, from 0.
     pub start: usize,
@@ -22,7 +22,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// How many samples of the trace it takes.
+    /// Returns the number of samples of the trace that the window takes.
     #[must_use]
     pub fn n_raw(&self) -> usize {
         (self.n_fit + self.n_test + self.transformation.n_differences) * self.transformation.aggregate

@@ -11,7 +11,7 @@ pub(crate) struct Screen {
     pub pixel_bytes: u32,
 }
 
-/// What 2-D segmenters were made for.
+/// The screen for which 2-D segmenters were made.
 pub(crate) const SCREEN: Screen = Screen { width: 320, height: 240, pixel_bytes: 4 };
 /// Values of four bytes on a grid.
 pub(crate) const GRID: Screen = Screen { width: 256, height: 256, pixel_bytes: 4 };

@@ -16,7 +16,7 @@ mod tables;
 use picture::Picture;
 use text::Table;
 
-/// How much is run.
+/// The extent of the study.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// The seed of all data.
@@ -30,11 +30,11 @@ pub struct Settings {
 pub struct Answer {
     /// A few words.
     pub title: &'static str,
-    /// On what, and what is left out.
+    /// The conditions, and what is left out.
     pub conditions: String,
     /// Paper and ours, beside each other.
     pub table: Table,
-    /// What to conclude.
+    /// The conclusion.
     pub verdict: String,
     /// A picture, and the name of its file without an ending.
     pub picture: Option<(&'static str, Picture)>,
@@ -46,7 +46,7 @@ impl Default for Settings {
     }
 }
 
-/// How many questions there are.
+/// The number of questions.
 const N_ANSWERS: usize = 12;
 
 /// All answers, one after the other.

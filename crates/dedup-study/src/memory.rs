@@ -1,5 +1,5 @@
-//! How the published server's memory is best used: sizes of chunks of data, how much is for tables, which leave first; and whether a
-//! sorted table would do in place of a hashed one.
+//! Best use of the published server's memory: sizes of chunks of data, how much is for tables, which leave first; and
+//! whether a sorted table would do in place of a hashed one.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,7 +15,7 @@ use crate::{Answer, Settings};
 const SEGMENT_BYTES: usize = 32;
 /// Slots of a table, 8 KiB: of those that `tables` compares, one that is neither searched much nor half empty.
 const N_TABLE: usize = 1024;
-/// What a load costs beside moving its bytes, and how many bytes move in a second: a solid-state disk.
+/// The cost of a load beside moving its bytes, and the number of bytes that move in a second: a solid-state disk.
 const SEEK_SECONDS: f64 = 56e-6;
 const BYTES_PER_SEC: f64 = 1e9;
 /// A line of a processor's cache.
@@ -136,7 +136,7 @@ pub(crate) fn search(settings: Settings) -> Answer {
     }
 }
 
-/// Where an id would be if all between these were evenly spaced: `low..high`, of these ids.
+/// Returns the place of an id if all between these were evenly spaced: `low..high`, of these ids.
 fn interpolated(low: usize, high: usize, ids: &[u64], id: u64) -> usize {
     let (first, last) = (ids[low], ids[high - 1]);
     if last == first {
@@ -146,7 +146,7 @@ fn interpolated(low: usize, high: usize, ids: &[u64], id: u64) -> usize {
     low + ((high - 1 - low) as f64 * share) as usize
 }
 
-/// How many lines are read until an id is found.
+/// Returns the number of lines that are read until an id is found.
 fn lines(ids: &[u64], id: u64, next: impl Fn(usize, usize, &[u64], u64) -> usize) -> usize {
     let (mut low, mut high) = (0, ids.len());
     let mut read = HashSet::new();

@@ -4,7 +4,7 @@ use picture::{Axis, Chart, Colour, Mark, Panel, Picture, Scale, Size};
 
 const CHART: Size = Size { width: 760.0, height: 380.0 };
 
-/// What a picture says.
+/// The contents of a picture.
 pub(crate) struct Lines {
     pub title: &'static str,
     pub caption: &'static str,

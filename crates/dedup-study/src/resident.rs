@@ -2,7 +2,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
-/// Which piece leaves memory first.
+/// The piece that leaves memory first.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Leaves {
     LeastRecentlyUsed,
@@ -16,7 +16,7 @@ pub(crate) struct Resident {
     /// The next to leave first.
     order: VecDeque<usize>,
     known: HashSet<usize>,
-    /// How often one was brought in.
+    /// The number of times that a piece was brought in.
     pub n_loads: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What segmenters find: smaller segments, and two dimensions instead of one.
+//! Results of segmenters: smaller segments, and two dimensions instead of one.
 
 use dedup::Packing;
 use dedup::estimate::{Estimate, Estimator, Method, Shape};

@@ -142,7 +142,7 @@ fn by_spring(data: &[u8]) -> Sent {
     }
 }
 
-/// Where hits are in what is stored, and how long ago they were used.
+/// The places of hits in the stored data, and the time since they were used.
 #[derive(Default)]
 struct Locality {
     n_segments: u64,

@@ -12,14 +12,15 @@ use crate::{Answer, Settings};
 
 /// Bytes of an entry, as published: bits of the id, offset and size.
 pub(crate) const ENTRY_BYTES: usize = 8;
-/// How many tables after and before the one that was used last are tried next. The paper names it and gives no number.
+/// The number of tables after and before the one that was used last that are tried next. The paper names it and gives
+/// no number.
 const N_NEAR: usize = 4;
 /// Versions, and the share of segments that each later one has new.
 pub(crate) const N_VERSIONS: usize = 6;
 pub(crate) const NEW: f64 = 0.05;
 /// The share of all entries whose tables are in memory.
 pub(crate) const RESIDENT: f64 = 0.25;
-/// What the published filter lets pass.
+/// The share that the published filter lets pass.
 const FALSE_POSITIVES: f64 = 0.0216;
 
 struct Cache {

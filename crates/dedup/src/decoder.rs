@@ -14,7 +14,7 @@ pub struct Decoder {
     settings: Settings,
     slots: Slots,
     unpacker: Unpacker,
-    /// How many bytes the last group was of.
+    /// Number of bytes of the last group.
     n_last: usize,
 }
 
@@ -49,12 +49,12 @@ pub enum RepairError {
     /// It is not of the bytes that were asked for.
     #[error("{given} bytes came where {asked} were asked for")]
     Length {
-        /// What came.
+        /// The number of bytes that came.
         given: usize,
-        /// What was asked for.
+        /// The number of bytes that were asked for.
         asked: usize,
     },
-    /// With all of it sent again the hash does not hold.
+    /// The hash does not match, though all of the group was sent again.
     #[error("the group is not what its hash says, though all of it was sent again")]
     Hash,
 }
@@ -147,13 +147,14 @@ impl Decoder {
 }
 
 impl Lacking {
-    /// What to ask for: ranges of the group's data, in order.
+    /// Returns the ranges of the group's data to ask for, in order.
     #[must_use]
     pub fn ranges(&self) -> &[Range<usize>] {
         &self.ranges
     }
 
-    /// Where in the history what is asked for belongs, range by range: whoever else remembers the run may have it.
+    /// Returns the places of the missing bytes in the history, range by range: whoever else remembers the run may have
+    /// them.
     pub fn places(&self) -> impl Iterator<Item = (Place, usize)> {
         self.ranges.iter().filter_map(|range| Some((place(&self.copies, range)?, range.len())))
     }
@@ -178,7 +179,7 @@ fn restore(history: &mut impl History, copies: &[Match], ranges: &[Range<usize>]
     }
 }
 
-/// Where what a range of the group has was copied from: each range lies within a match.
+/// Returns the place that the bytes of a range of the group were copied from: each range lies within a match.
 fn place(copies: &[Match], range: &Range<usize>) -> Option<Place> {
     // They are in the order of the group, one after the other.
     let copy = &copies[..copies.partition_point(|copy| copy.at <= range.start)].last()?;

@@ -8,20 +8,20 @@ use crate::literals::{Packer, Packing};
 use crate::matching::{Match, Search};
 use crate::varint;
 
-/// What both ends have to agree on before the first group, and what a sender may choose.
+/// Settings that both ends have to agree on before the first group, and settings that a sender may choose.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// The tenant's key.
     pub key: Key,
     /// One anchor in `2^anchor_bits` bytes.
     pub anchor_bits: u32,
-    /// How new bytes travel; the sender's choice.
+    /// The packing of new bytes; the sender's choice.
     pub packing: Packing,
     /// No group is of more bytes.
     pub n_group_max: usize,
 }
 
-/// How much is done to send less: the sender's choice, at any time.
+/// The effort to send less: the sender's choice, at any time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
     /// New bytes are remembered and sent as they are. What follows a match is followed, and one group in sixteen is searched, so that what
@@ -31,14 +31,14 @@ pub enum Effort {
     Search(Packing),
 }
 
-/// What became of bytes.
+/// Counts of the bytes that were given, matched and sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Bytes that were given.
     pub n_given: u64,
     /// Bytes among them that are sent as matches.
     pub n_matched: u64,
-    /// How many matches those are.
+    /// Number of those matches.
     pub n_matches: u64,
     /// Bytes on the wire for it.
     pub n_wire: u64,
@@ -52,7 +52,7 @@ pub struct Encoder {
     packer: Packer,
     found: Vec<Match>,
     body: Vec<u8>,
-    /// How many bytes the last group was of.
+    /// Number of bytes of the last group.
     n_last: usize,
     effort: Effort,
     n_groups: u64,
@@ -105,7 +105,7 @@ impl Encoder {
         }
     }
 
-    /// What is done for groups from here on. Another level of zstd begins its stream anew, without what it knew.
+    /// Sets the effort for groups from here on. Another level of zstd begins its stream anew, without the earlier data.
     pub fn set_effort(&mut self, effort: Effort) {
         self.effort = effort;
         self.packer.set(match effort {
@@ -137,7 +137,7 @@ impl Encoder {
         self.found = found;
     }
 
-    /// What became of all bytes until here.
+    /// Returns the counts of all bytes until here.
     #[must_use]
     pub fn tally(&self) -> Tally {
         self.tally
@@ -197,7 +197,7 @@ pub(crate) fn hash(key: &Key, data: &[u8]) -> Hash {
     *whole.as_bytes().first_chunk::<HASH_BYTES>().expect("BLAKE3 gives 32 bytes")
 }
 
-/// What lies between the matches.
+/// Returns the bytes between the matches.
 fn literals<'a>(found: &'a [Match], data: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
     let ends = found.iter().map(|copy| copy.at).chain([data.len()]);
     let begins = [0].into_iter().chain(found.iter().map(|copy| copy.at + copy.n_bytes));

@@ -1,4 +1,5 @@
-//! What a method would save on given data: the bytes that it would send, by its own encoder, and nothing sent.
+//! Estimates of what a method would save on given data: the bytes that it would send, by its own encoder, and nothing
+//! sent.
 
 mod chunks;
 mod method;
@@ -21,7 +22,7 @@ pub use method::{Method, UnknownMethod};
 /// An estimate under way.
 pub struct Estimator(Inner);
 
-/// How many bytes `auto` compares methods over.
+/// Number of bytes over which `auto` compares methods.
 const N_TRIAL: u64 = 8 << 20;
 
 /// Pictures, one after the other.
@@ -47,12 +48,12 @@ enum Inner {
     Chunks(Box<Chunks>),
 }
 
-/// What was found.
+/// The result of an estimate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// Bytes given, known and sent.
     pub tally: Tally,
-    /// How many entries the index has in the end.
+    /// Number of entries of the index in the end.
     pub n_entries: u64,
 }
 
@@ -145,7 +146,7 @@ impl Estimator {
         }
     }
 
-    /// What was found in all of it.
+    /// Returns the estimate for all of the data.
     #[must_use]
     pub fn finish(mut self) -> Estimate {
         let n_entries = match &mut self.0 {
@@ -173,7 +174,7 @@ impl Estimator {
     }
 }
 
-/// How many bytes these take, packed where that pays.
+/// Returns the number of bytes that these take, packed if that pays.
 fn packed(packer: &mut Packer, body: &[u8]) -> u64 {
     let mut wire = Vec::new();
     if packer.pack(body, &mut wire) { wire.len() as u64 } else { body.len() as u64 }

@@ -1,9 +1,10 @@
-//! What both ends know of one stream of bytes beside its history: where the next match is expected, and what is still to be remembered.
+//! State of one stream of bytes that both ends have beside its history: the place where the next match is expected, and
+//! the bytes that are still to be remembered.
 
 use crate::history::{History, Place, Run};
 
-/// How much of a match is remembered again on each side of what was new: enough that a later version finds an anchor there that leads to
-/// the new bytes, most of the time.
+/// Number of bytes of a match that are remembered again on each side of what was new: enough that a later version finds
+/// an anchor there that leads to the new bytes, most of the time.
 const CONTEXT: usize = 1024;
 
 /// One stream, at one end.
@@ -11,19 +12,19 @@ const CONTEXT: usize = 1024;
 /// Sender and receiver make the same calls in the same order, so that the runs which they append to are the same.
 #[derive(Clone, Debug, Default)]
 pub struct Flow {
-    /// Where the next match begins, if it is what the last one led to.
+    /// The place where the next match begins, if it is what the last one led to.
     pub(crate) expected: Option<Place>,
     /// The gear hash of what was sent last; of no meaning to a receiver.
     pub(crate) hash: u64,
     /// The end of what was matched and not remembered again.
     tail: Vec<u8>,
-    /// Where the last match ended, until something else comes.
+    /// The place where the last match ended, until something else comes.
     pub(crate) ended: Option<Place>,
-    /// How much of the next match is to be remembered.
+    /// Number of bytes of the next match that are to be remembered.
     n_head: usize,
 }
 
-/// Who remembers: a sender also keeps what leads it the next time.
+/// The end that remembers: a sender also keeps what leads it the next time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Sender,

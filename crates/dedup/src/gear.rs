@@ -3,18 +3,18 @@
 //! The hash is that of Xia et al., "Ddelta" (2014): each step shifts what was and adds what the table says of the new byte, so that a byte
 //! has left the hash after 64 steps. The table is made of a key: whoever does not know it cannot choose data by where its anchors lie.
 
-/// How many bytes a gear hash is of.
+/// Number of bytes that a gear hash covers.
 pub const WINDOW: usize = 64;
 
 /// The key of a table of gears, and of all hashes that go with it: one for each tenant.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Key([u8; 32]);
 
-/// What a byte adds to the hash.
+/// The number that each byte adds to the hash.
 #[derive(Clone)]
 pub struct Gear {
     table: Box<[u64; 256]>,
-    /// How many of the highest bits of an anchor are zero.
+    /// Number of the highest bits of an anchor that are zero.
     shift: u32,
 }
 
@@ -36,7 +36,7 @@ impl Key {
         Self(*hasher.finalize().as_bytes())
     }
 
-    /// What tells keys apart and says nothing of them.
+    /// Returns a tag that distinguishes keys and reveals nothing of them.
     #[must_use]
     pub fn tag(&self) -> [u8; 16] {
         let tag = self.hasher().update(b"tag").finalize();
@@ -63,7 +63,7 @@ impl std::fmt::Debug for Gear {
 }
 
 impl Gear {
-    /// Under `key`, with one anchor in `2^bits` bytes of varied data.
+    /// Builds the gear of `key`, with one anchor in `2^bits` bytes of varied data.
     ///
     /// # Panics
     /// Unless `bits` is 1 to 32.

@@ -27,9 +27,9 @@ pub enum GroupError {
     /// It is greater than a group may be.
     #[error("a group of {given} bytes was announced, where at most {max} are taken")]
     TooGreat {
-        /// What it says.
+        /// The announced number of bytes.
         given: u64,
-        /// What was agreed on.
+        /// The agreed limit.
         max: usize,
     },
     /// Its first byte has bits that mean nothing.
@@ -53,9 +53,9 @@ pub enum GroupError {
 #[derive(Clone, Debug)]
 pub(crate) struct Slots(pub Vec<Run>);
 
-/// What the first byte of a group says; its other bits are zero.
+/// Flags in the first byte of a group; its other bits are zero.
 pub(crate) mod flag {
-    /// As many bytes as the last group of this direction; otherwise a number follows.
+    /// The group has as many bytes as the last group of this direction; otherwise a number follows.
     pub const SAME_LENGTH: u8 = 1;
     /// All of it is one match, at the expected place; only the hash follows.
     pub const LED: u8 = 2;
@@ -75,7 +75,7 @@ pub(crate) struct Framed<'a> {
     pub hash: Hash,
 }
 
-/// What is copied, and what is new.
+/// The matches that are copied, and the bytes that are new.
 #[derive(Debug)]
 pub(crate) struct Parts<'a> {
     pub copies: Vec<Match>,
@@ -209,7 +209,7 @@ impl Slots {
         Ok(Parts { copies, literals: body })
     }
 
-    /// Where the first match of a group is expected.
+    /// Returns the place where the first match of a group is expected.
     pub fn expected(&self, expected: Option<Place>) -> Place {
         expected.unwrap_or(Place { run: self.0[0], position: 0 })
     }

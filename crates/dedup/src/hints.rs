@@ -1,4 +1,5 @@
-//! What followed the end of a match the last time: the sender's way back into the last version, without a search.
+//! Hints at what followed the end of a match the last time: the sender's way back into the last version, without a
+//! search.
 //!
 //! A table of a fixed size in which a later hint takes the place of an earlier one. What it forgets is found by anchors, most of it.
 
@@ -13,7 +14,7 @@ const GRAIN_BITS: u32 = 6;
 /// Bits of a position, below those of the run. What lies beyond has no hints.
 const POSITION_BITS: u32 = 48;
 
-/// From the end of a match to where the next one began.
+/// Map from the end of a match to the place where the next one began.
 #[derive(Clone)]
 pub struct Hints(
     /// Both packed, and zero where there is none.
@@ -40,7 +41,7 @@ impl Hints {
         }
     }
 
-    /// Where it began the last time, if that is known.
+    /// Returns the place where the next match began the last time, if that is known.
     #[must_use]
     pub fn get(&self, end: Place) -> Option<Place> {
         let end = pack(end)?;

@@ -1,4 +1,5 @@
-//! What both ends remember: runs of bytes, each written by one sender and mirrored by its receiver, and where their anchors are.
+//! Memory of both ends: runs of bytes, each written by one sender and mirrored by its receiver, and the places of their
+//! anchors.
 //!
 //! A run is named by a number that its writer drew, and grows at its end only, so that a place in it means the same bytes at both ends for
 //! ever. Either end may lose any part of any run at any time: the receiver asks for what it lacks.
@@ -19,11 +20,11 @@ pub struct Run(pub u32);
 pub struct Place {
     /// The run.
     pub run: Run,
-    /// How many bytes of the run come before it.
+    /// Number of bytes of the run before the place.
     pub position: u64,
 }
 
-/// Where remembered bytes are.
+/// Memory for bytes, by their places.
 ///
 /// Nothing here fails: what cannot be read or written is as good as forgotten, and whoever implements this counts it.
 pub trait History {
@@ -57,13 +58,13 @@ pub trait History {
     /// Those before, like [`History::ahead`].
     fn behind(&mut self, before: Place) -> &[u8];
 
-    /// Where the next bytes of a run go.
+    /// Returns the place where the next bytes of a run go.
     fn end(&self, run: Run) -> Place;
 
     /// Remembers more of a run, with its anchors.
     fn append(&mut self, run: Run, bytes: &[u8]);
 
-    /// Where what followed a match that ended there began the last time, if that is known.
+    /// Returns the place where what followed a match that ended there began the last time, if that is known.
     fn led(&self, end: Place) -> Option<Place>;
 
     /// Remembers it, until it is forgotten. It is a sender's; [`Hints`] are made for it.
@@ -112,13 +113,13 @@ impl MemoryHistory {
         Self { gear, runs: Vec::new(), index: AnchorTable::default(), hints: Hints::default(), met: Vec::new() }
     }
 
-    /// How many anchors are known.
+    /// Returns the number of known anchors.
     #[must_use]
     pub fn n_anchors(&self) -> usize {
         self.index.n_entries
     }
 
-    /// How many bytes are remembered.
+    /// Returns the number of remembered bytes.
     #[must_use]
     pub fn n_bytes(&self) -> u64 {
         self.runs.iter().map(|run| run.bytes.len() as u64).sum()
@@ -207,7 +208,7 @@ pub struct AnchorTable {
 }
 
 impl AnchorTable {
-    /// What was set last for this anchor.
+    /// Returns the value that was set last for this anchor.
     #[inline]
     #[must_use]
     pub fn get(&self, anchor: Anchor) -> Option<u64> {
@@ -240,7 +241,7 @@ impl AnchorTable {
         }
     }
 
-    /// How many anchors have a value.
+    /// Returns the number of anchors that have a value.
     #[must_use]
     pub fn len(&self) -> usize {
         self.n_entries

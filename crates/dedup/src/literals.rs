@@ -1,14 +1,15 @@
 //! Bytes that are new, on their way: through one zstd stream for all groups of a direction where that pays, or as they are.
 
-/// How new bytes travel.
+/// Packing of new bytes on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
-    /// As they are.
+    /// The bytes as they are.
     Plain,
-    /// Through zstd at this level, 1 to 19.
+    /// The bytes through zstd at this level, 1 to 19.
     #[cfg(feature = "zstd")]
     Zstd(i32),
-    /// Through zstd at level 5 where the bytes pack well, as text does, and at level 1 where level 5 would take most of the time for little.
+    /// The bytes through zstd at level 5 where they pack well, as text does, and at level 1 where level 5 would take
+    /// most of the time for little.
     #[cfg(feature = "zstd")]
     Paced,
 }
@@ -18,7 +19,7 @@ pub enum Packing {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is no level: give `paced`, or a level of zstd from 0, which packs nothing, to 19")]
 pub struct UnknownPacking {
-    /// What was given.
+    /// The given text.
     pub text: String,
 }
 
@@ -67,14 +68,14 @@ mod with_zstd {
     const WINDOW_LOG: u32 = 23;
     /// A try that saves less than one part in this many did not pay.
     const SAVING: usize = 32;
-    /// For how many groups packing is not tried, at most, after tries that did not pay.
+    /// Largest number of groups for which packing is not tried, after tries that did not pay.
     const N_SKIPPED_MAX: u32 = 64;
     /// A block of zstd has some ten bytes beside what it holds.
     const N_WORTHWHILE: usize = 24;
     /// Fewer bytes than this do not say whether packing pays.
     const N_TELLING: usize = 256;
-    /// How well bytes pack is looked at over so many of them: less often, and data whose parts differ are packed at the wrong level; more
-    /// often, and frames that begin anew forget more than is won.
+    /// Number of bytes over which the gain of packing is measured: with more, data whose parts differ are packed at the
+    /// wrong level; with fewer, frames that begin anew forget more than is won.
     const N_PACED: usize = 2 << 20;
 
     /// The level for bytes that pack well or not, by how the last ones did.
@@ -117,13 +118,13 @@ mod with_zstd {
         encoder: Option<Encoder<'static>>,
         /// The level of the frame that is being written, or the next.
         pub(super) level: i32,
-        /// What is wanted from here on.
+        /// The packing that is wanted from here on.
         packing: Packing,
         pace: Pace,
         window_log: u32,
         is_long: bool,
         scratch: Vec<u8>,
-        /// How many groups are skipped after the next try that does not pay.
+        /// Number of groups that are skipped after the next try that does not pay.
         n_patience: u32,
         n_skipped: u32,
     }
@@ -152,7 +153,7 @@ mod with_zstd {
             }
         }
 
-        /// How bytes are packed from here on.
+        /// Sets the packing of bytes from here on.
         pub fn set(&mut self, packing: Packing) {
             if packing != self.packing {
                 (self.n_patience, self.n_skipped) = (1, 0);

@@ -13,15 +13,15 @@ const N_MIN_LED: usize = 24;
 /// Bytes that are also elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Match {
-    /// Where in what was looked at.
+    /// Position in the data that was looked at.
     pub at: usize,
-    /// How many bytes.
+    /// Number of bytes.
     pub n_bytes: usize,
-    /// Where in the history.
+    /// Place in the history.
     pub source: Place,
 }
 
-/// What a sender looks in.
+/// The history that a sender searches, and the gear that it uses.
 pub(crate) struct Search<'a, H> {
     pub gear: &'a Gear,
     pub history: &'a mut H,
@@ -156,7 +156,7 @@ fn grow_behind(history: &mut impl History, mut before: Place, data: &[u8]) -> us
     n_same
 }
 
-/// How many bytes two slices of one length have in common at their beginning.
+/// Returns the number of bytes that two slices of one length have in common at their beginning.
 fn n_same_ahead(one: &[u8], other: &[u8]) -> usize {
     const STRIDE: usize = 32;
     let ((one_strides, _), (other_strides, _)) = (one.as_chunks::<STRIDE>(), other.as_chunks::<STRIDE>());

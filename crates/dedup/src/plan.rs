@@ -1,9 +1,10 @@
-//! What two levels of fingerprints cost, by formula: as it was published, as the published messages are on the wire, and what to choose by it.
+//! Cost of two levels of fingerprints, by formula: as it was published, as the published messages are on the wire, and
+//! the choice that follows from it.
 //!
 //! The formula is equation 1 of Bongo's thesis (2007): bytes sent are what is new, the ids and the hashes, and what collisions cost, each of
 //! which sends a group again. It leaves out types, lengths and meta-data, which [`Model::on_the_wire`] has as table 18 lists them.
 
-/// What is sent, and by what.
+/// The data that are sent, and the parameters of the method.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Model {
     /// Bytes of data.
@@ -22,7 +23,7 @@ pub struct Model {
     pub meta_bytes: f64,
 }
 
-/// How memory of a published server is shared out.
+/// Split of the memory of a published server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MemorySplit {
     /// The filter.
@@ -128,7 +129,8 @@ pub fn filter_false_positives() -> f64 {
     (1.0 - (-f64::from(FILTER_PROBES) / FILTER_BITS).exp()).powi(FILTER_PROBES)
 }
 
-/// How table 20 shares memory out, in the unit of its arguments, MB: 100 for all else, 200 for the pipeline, the rest 40 to 60.
+/// Returns the split of memory by table 20, in the unit of its arguments, MB: 100 for all else, 200 for the pipeline,
+/// the rest 40 to 60.
 #[must_use]
 pub fn memory_split(memory_mb: f64, bloom_mb: f64) -> MemorySplit {
     const ELSE_MB: f64 = 100.0;

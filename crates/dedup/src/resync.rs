@@ -2,9 +2,9 @@
 
 use crate::history::{History, Place};
 
-/// How far to look, in what was given and in what is known.
+/// Reach of the search, in what was given and in what is known.
 const REACH: usize = 192;
-/// As many bytes are compared at once.
+/// Number of bytes that are compared at once.
 const GRAM: usize = 8;
 /// A match shorter than this is not taken: it might be by chance, and costs some four bytes.
 const N_MIN: usize = 28;

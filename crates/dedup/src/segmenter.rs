@@ -32,7 +32,7 @@ pub struct Area {
     pub y: usize,
     /// Bytes in each of its rows.
     pub width: usize,
-    /// How many rows it has.
+    /// Number of rows.
     pub height: usize,
 }
 
@@ -47,7 +47,7 @@ pub trait Segmenter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{n_bytes} bytes are no rows of {width} bytes, each a multiple of {unit}")]
 pub struct Misshapen {
-    /// How many bytes there are.
+    /// Number of bytes.
     pub n_bytes: usize,
     /// The bytes of a row.
     pub width: usize,
@@ -83,7 +83,7 @@ impl<'a> Field<'a> {
         self.width
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     #[must_use]
     pub fn height(&self) -> usize {
         self.bytes.len().checked_div(self.width).unwrap_or(0)
@@ -95,7 +95,7 @@ impl<'a> Field<'a> {
         self.unit
     }
 
-    /// How many elements are in a row.
+    /// Returns the whole field as a part, its width in elements.
     fn whole(&self) -> Part {
         Part { x: 0, y: 0, width: self.width / self.unit, height: self.height() }
     }
@@ -142,7 +142,7 @@ impl Area {
         Self { x, y: 0, width, height: 1 }
     }
 
-    /// How many bytes it has.
+    /// Returns the number of bytes of the area.
     #[must_use]
     pub fn n_bytes(&self) -> usize {
         self.width * self.height
@@ -166,7 +166,8 @@ impl Area {
         parts.collect()
     }
 
-    /// Where the next segment is expected, which costs no meta-data: beside this one in a field of one row, else below it.
+    /// Returns the area where the next segment is expected, which costs no meta-data: beside this one in a field of one
+    /// row, else below it.
     fn next(self, is_line: bool) -> Self {
         if is_line { Self { x: self.x + self.width, ..self } } else { Self { y: self.y + self.height, ..self } }
     }
@@ -183,7 +184,7 @@ impl Area {
         }
     }
 
-    /// What [`Area::put_meta`] wrote, if it is within `n_bytes` bytes in rows of `width`.
+    /// Returns the area that [`Area::put_meta`] wrote, if it is within `n_bytes` bytes in rows of `width`.
     pub(crate) fn of_meta(mut meta: &[u8], last: Self, width: usize, n_bytes: usize) -> Option<Self> {
         let expected = last.next(width == n_bytes);
         let mut numbers = [expected.width, expected.height, expected.x, expected.y];

@@ -38,7 +38,7 @@ pub enum Token {
     Copy(Copied),
 }
 
-/// Where remembered bytes are: around the end of a fingerprint's window.
+/// Position of remembered bytes: around the end of a fingerprint's window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Copied {
     /// The fingerprint.
@@ -50,7 +50,7 @@ pub struct Copied {
 }
 
 impl Copied {
-    /// How many bytes it stands for.
+    /// Returns the number of bytes that the token stands for.
     #[must_use]
     pub fn n_bytes(&self) -> usize {
         self.n_before + self.n_after
@@ -58,19 +58,19 @@ impl Copied {
 }
 
 impl Spring {
-    /// With a queue of so many bytes.
+    /// Builds the original method, with a queue of so many bytes.
     #[must_use]
     pub fn original(n_max: usize) -> Self {
         Self { memory: Memory::Queue { bytes: Vec::new(), n_max, n_dropped: 0, ends: HashMap::new() } }
     }
 
-    /// With segments of so many bytes around each selected window of 48.
+    /// Builds the adapted method, with segments of so many bytes around each selected window of 48.
     #[must_use]
     pub fn adapted(n_bytes: usize) -> Self {
         Self { memory: Memory::Segments { n_bytes: n_bytes.max(N_WINDOW), segments: HashMap::new() } }
     }
 
-    /// How many fingerprints are known.
+    /// Returns the number of known fingerprints.
     #[must_use]
     pub fn n_entries(&self) -> usize {
         match &self.memory {
@@ -79,7 +79,7 @@ impl Spring {
         }
     }
 
-    /// What stands for these bytes, which are remembered.
+    /// Returns the tokens that stand for these bytes, which are remembered.
     #[must_use]
     pub fn encode(&mut self, data: &[u8]) -> Vec<Token> {
         let selected = selected(data);
@@ -140,7 +140,7 @@ impl Spring {
         }
     }
 
-    /// What is remembered on both sides of the end of a window.
+    /// Returns the remembered bytes on both sides of the end of a window.
     fn around(&self, fingerprint: u64) -> Option<(&[u8], &[u8])> {
         match &self.memory {
             Memory::Queue { bytes, n_dropped, ends, .. } => {

@@ -24,7 +24,7 @@ use crate::gear::Key;
 /// The bytes of a conservative hash.
 pub const HASH_BYTES: usize = 20;
 
-/// What both ends agree on before the first message.
+/// Settings that both ends agree on before the first message.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// The tenant's key, for ids and hashes.
@@ -37,18 +37,18 @@ pub struct Settings {
     pub first_sequence: u32,
     /// No field is of more bytes. Beyond 2^20 meta-data may not fit its messages.
     pub n_field_max: usize,
-    /// What ids and hashes are made by.
+    /// The functions that make ids and hashes.
     pub fingerprints: Fingerprints,
 }
 
-/// What ids and hashes are made by.
+/// Functions that make ids and hashes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fingerprints {
     /// BLAKE3 under the tenant's key, of where segments lie, their lengths and their bytes.
     #[default]
     Keyed,
-    /// As printed, for comparison only: FNV-1a for ids, and SHA-1 of a group's bytes. Whoever chooses data can have ids collide, and
-    /// where segments lie is not checked.
+    /// The functions as printed, for comparison only: FNV-1a for ids, and SHA-1 of a group's bytes. Whoever chooses
+    /// data can have ids collide, and where segments lie is not checked.
     Published,
 }
 
@@ -68,17 +68,17 @@ pub enum ProtocolError {
     /// A message that cannot come now.
     #[error("`{message}` came where it means nothing")]
     Unexpected {
-        /// What came.
+        /// The message.
         message: &'static str,
     },
     /// A field that is greater than was agreed on, or no rows.
     #[error("a field of {n_bytes} bytes in rows of {width}, where at most {max} are taken")]
     Field {
-        /// What it says.
+        /// The announced size of the field.
         n_bytes: u32,
-        /// What it says of its rows.
+        /// The announced width of its rows.
         width: u32,
-        /// What was agreed on.
+        /// The agreed limit.
         max: usize,
     },
     /// A segment outside its field.
@@ -92,9 +92,9 @@ pub enum ProtocolError {
     Length {
         /// Its number.
         sequence: u32,
-        /// What came.
+        /// The number of bytes that came.
         given: usize,
-        /// What was said.
+        /// The announced number of bytes.
         announced: usize,
     },
     /// A hash that does not hold though nothing came from memory.
@@ -103,7 +103,7 @@ pub enum ProtocolError {
 }
 
 impl Default for Settings {
-    /// As published: ids of 40 bits, groups of 20.
+    /// Returns the published settings: ids of 40 bits, groups of 20.
     fn default() -> Self {
         let fingerprints = Fingerprints::Keyed;
         Self { key: Key::OPEN, id_bytes: 5, n_group: 20, first_sequence: 0, n_field_max: 1 << 20, fingerprints }

@@ -37,7 +37,7 @@ pub(crate) fn zigzag(number: i64) -> u64 {
     ((number << 1) ^ (number >> 63)) as u64
 }
 
-/// What [`zigzag`] was given.
+/// Returns the number that [`zigzag`] was given.
 pub(crate) fn unzigzag(number: u64) -> i64 {
     (number >> 1) as i64 ^ -((number & 1) as i64)
 }

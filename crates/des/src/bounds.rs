@@ -1,4 +1,5 @@
-//! When a process may take its next message: what each tells the others, and what follows from it.
+//! Lower bounds on time stamps: bounds that each process announces to the others, and those on its next message that
+//! follow.
 //!
 //! Letters as in `docs/decisions/bounds-of-simulated-time.md`: EIT is the earliest input time of a process, EOT its earliest output time, ECOT the
 //! earliest conditional one.
@@ -10,11 +11,11 @@ use units::SimTime;
 use crate::cell::Cell;
 use crate::process::{Process, ProcessIdx, Sources, Wants};
 
-/// What processes told each other in this round. Written between two barriers and read after the second.
+/// Bounds that processes announce in this round. Written between two barriers and read after the second.
 pub(crate) struct Board {
-    /// By process: it does nothing before this.
+    /// Time before which each process does nothing.
     acts: Vec<AtomicU64>,
-    /// By process: nothing of it arrives before this (EOT).
+    /// Time before which nothing of each process arrives (EOT).
     arrives: Vec<AtomicU64>,
 }
 
@@ -24,7 +25,7 @@ impl Board {
         Self { acts: column(), arrives: column() }
     }
 
-    /// Tells what follows from the bound that holds for `cell`; returns its EOT.
+    /// Writes what follows from the bound that holds for `cell`; returns its EOT.
     pub fn tell<P: Process>(&self, cell: &mut Cell<P>, is_deterministic: bool) -> SimTime {
         let acts = match (cell.wants, cell.arrives()) {
             (Wants::Nothing, _) => SimTime::NEVER,
@@ -40,13 +41,13 @@ impl Board {
         arrives
     }
 
-    /// Before when nothing of `source` arrives at `cell`.
+    /// Returns the time before which nothing of `source` arrives at `cell`.
     pub fn of<P: Process>(&self, source: ProcessIdx, cell: &Cell<P>) -> SimTime {
         let read = |column: &[AtomicU64]| SimTime::from_nanos(column[source as usize].load(Ordering::Relaxed));
         read(&self.arrives).max(read(&self.acts) + cell.process.lookahead_from(source))
     }
 
-    /// The EIT of `cell` by what its sources told; `all` holds the least of all processes.
+    /// Returns the EIT of `cell` by what its sources announced; `all` holds the least of all processes.
     pub fn input<P: Process>(&self, cell: &Cell<P>, all: &Least) -> SimTime {
         match cell.process.sources() {
             Sources::These(sources) => {

@@ -12,14 +12,14 @@ pub(crate) struct Cell<P: Process> {
     pub wants: Wants,
     /// Nothing that is still to be sent to it arrives before this (EIT, earliest input time).
     pub bound: SimTime,
-    /// The same for the source whose next message it waits for; of no use for the message after that.
+    /// Lower bound for the source whose next message it waits for; of no use for the message after that.
     pub bound_of_next: SimTime,
     inbox: Inbox<P::Message>,
     n_sent: u64,
 }
 
 impl<P: Process> Cell<P> {
-    /// Of a process that has begun; what it sends at once is in `out`.
+    /// Starts a process, and returns its cell; what the process sends at once is in `out`.
     pub fn start(mut process: P, idx: ProcessIdx, out: &mut Vec<Sent<P::Message>>) -> Self {
         let mut n_sent = 0;
         let promised = SimTime::ZERO + process.lookahead();
@@ -43,12 +43,14 @@ impl<P: Process> Cell<P> {
         self.inbox.put(sent);
     }
 
-    /// When that arrives which the process takes next; later messages may have been sent before it.
+    /// Returns the arrival time of the message that the process takes next; later messages may have been sent before
+    /// it.
     pub fn arrives(&mut self) -> Option<SimTime> {
         self.inbox.next(self.wants)
     }
 
-    /// From when on the process can go on with what is there: when it has arrived, and the process is done with what was before.
+    /// Returns the time from which on the process can go on with what is there: when that has arrived, and the process
+    /// is done with what was before.
     pub fn goes_on(&mut self) -> Option<SimTime> {
         self.arrives().map(|at| at.max(self.clock))
     }

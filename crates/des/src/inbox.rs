@@ -1,4 +1,4 @@
-//! What has arrived at a process and was not taken, found by time as well as by source.
+//! Messages that have arrived at a process and were not taken, found by time as well as by source.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,8 @@ use crate::process::{Arrival, ProcessIdx, Sent, Wants};
 /// Messages by the order in which they are taken: time, source, order of sending.
 pub(crate) struct Inbox<M> {
     by_time: BTreeMap<(SimTime, ProcessIdx, u64), M>,
-    /// Kept from the first time on that somebody's next message is asked for: most processes never do.
+    /// Messages by source, kept from the first time on that somebody's next message is asked for: most processes never
+    /// do.
     by_source: Option<BTreeMap<(ProcessIdx, u64), SimTime>>,
 }
 
@@ -27,7 +28,7 @@ impl<M> Inbox<M> {
         self.by_time.insert((sent.at, sent.source, sent.sequence), sent.message);
     }
 
-    /// When that arrives which is taken next.
+    /// Returns the arrival time of the message that is taken next.
     pub fn next(&mut self, wants: Wants) -> Option<SimTime> {
         match wants {
             Wants::Any => self.by_time.first_key_value().map(|(&(at, _, _), _)| at),
@@ -36,7 +37,7 @@ impl<M> Inbox<M> {
         }
     }
 
-    /// Takes it out.
+    /// Removes the message that is taken next.
     pub fn take(&mut self, wants: Wants) -> Option<Arrival<M>> {
         let ((at, source, sequence), message) = match wants {
             Wants::Any => self.by_time.pop_first()?,

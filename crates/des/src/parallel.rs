@@ -1,7 +1,7 @@
-//! Threads that run their processes as far as bounds allow, and then tell each other how far that is.
+//! Threads that run their processes as far as bounds allow, and then announce to each other how far that is.
 //!
-//! A round has three parts: run; take in what others sent, and tell; work out the bounds that follow. Between them all threads wait for each other,
-//! so no message is on its way while bounds are told.
+//! A round has three parts: run; take in what others sent, and announce; work out the bounds that follow. Between them
+//! all threads wait for each other, so no message is on its way while bounds are announced.
 
 use std::iter;
 use std::ops::Range;
@@ -45,7 +45,7 @@ pub(crate) fn run<P: Process>(mut cells: Vec<Cell<P>>, settings: &Settings) -> (
     (cells, counts)
 }
 
-/// Which processes each thread has: as many each as can be, in order.
+/// Returns the processes of each thread: as many each as can be, in order.
 fn blocks(n: usize, n_workers: usize) -> Vec<Range<usize>> {
     (0..n_workers).map(|worker| n * worker / n_workers..n * (worker + 1) / n_workers).collect()
 }
@@ -54,7 +54,7 @@ struct Shared<M> {
     settings: Settings,
     blocks: Vec<Range<usize>>,
     board: Board,
-    /// What was sent to the processes of each thread.
+    /// Messages that were sent to the processes of each thread.
     boxes: Vec<Mutex<Vec<Sent<M>>>>,
     summaries: Vec<Mutex<Summary>>,
     barrier: Barrier,
@@ -62,18 +62,18 @@ struct Shared<M> {
     is_over: AtomicBool,
 }
 
-/// What a thread tells of all its processes.
+/// Summary of a thread about all its processes.
 #[derive(Clone, Copy, Debug)]
 struct Summary {
-    /// Who can go on first, and from when.
+    /// The process that can go on first, and the time from which on it can.
     first: (SimTime, ProcessIdx),
-    /// Nothing of them arrives before this if they get nothing more (the least ECOT).
+    /// Time before which nothing of them arrives if they get nothing more (the least ECOT).
     conditional: SimTime,
-    /// Whatever they get, nothing of them arrives before this.
+    /// Time before which nothing of them arrives, whatever they get.
     outputs: Least,
     /// Whether anything was taken in the round before.
     took: bool,
-    /// Whether that is so, or a bound became later.
+    /// Whether anything was taken in the round before, or a bound became later.
     moved: bool,
 }
 
@@ -106,7 +106,7 @@ struct Worker<'a, P: Process> {
     own: &'a mut [Cell<P>],
     /// Position of the first of its processes.
     first: usize,
-    /// Those that may be able to go on.
+    /// Processes that may be able to go on.
     agenda: Vec<usize>,
     boundary: SimTime,
     took: bool,
@@ -274,7 +274,7 @@ impl<'a, P: Process> Worker<'a, P> {
     }
 }
 
-/// What is behind `mutex`. A thread that panicked while it held it ends the run anyway.
+/// Locks `mutex`. A thread that panicked while it held the lock ends the run anyway.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! What a simulation is made of: processes that take messages and send others.
+//! Parts of a simulation: processes that take messages and send others.
 
 use units::{SimDuration, SimTime};
 
@@ -7,7 +7,7 @@ pub type ProcessIdx = u32;
 
 /// A logical process: a state of its own that only messages change.
 pub trait Process: Send {
-    /// What processes tell each other.
+    /// Message between processes.
     type Message: Send;
 
     /// Begins, at time zero, before any message arrives.
@@ -16,28 +16,30 @@ pub trait Process: Send {
     /// Takes a message. The process's clock is at the arrival, or later where the process was busy until then.
     fn take(&mut self, arrival: Arrival<Self::Message>, turn: &mut Turn<'_, Self::Message>);
 
-    /// What it takes next. Asked after each turn.
+    /// Returns what the process takes next. Called after each turn.
     fn wants(&self) -> Wants {
         Wants::Any
     }
 
-    /// Who may send to it from now on. The fewer it names, the sooner it knows that nothing earlier can arrive. Where the
-    /// set grows in a turn, [`Turn::sources_grew`] has to say so.
+    /// Returns the processes that may send to this one from now on. The fewer there are, the sooner it is certain that
+    /// nothing earlier can arrive. Where the set grows in a turn, [`Turn::sources_grew`] has to say so.
     fn sources(&self) -> Sources<'_> {
         Sources::All
     }
 
-    /// The least time between its clock and the arrival of what it sends to others, from now on until it takes the next message.
+    /// Returns the least time between its clock and the arrival of what it sends to others, from now on until it takes
+    /// the next message.
     fn lookahead(&self) -> SimDuration;
 
-    /// The least time that a message from `source` takes to it. At least that source's [`lookahead`](Self::lookahead), if it is known to be longer.
+    /// Returns the least time that a message from `source` takes to it. At least that source's
+    /// [`lookahead`](Self::lookahead), if it is known to be longer.
     fn lookahead_from(&self, source: ProcessIdx) -> SimDuration {
         let _ = source;
         SimDuration::ZERO
     }
 }
 
-/// What a process takes next.
+/// The message that a process takes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wants {
     /// Whatever arrives first.
@@ -48,23 +50,23 @@ pub enum Wants {
     Nothing,
 }
 
-/// Who may send to a process.
+/// The processes that may send to a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sources<'a> {
     /// All other processes.
     All,
-    /// These, beside itself.
+    /// These processes, beside itself.
     These(&'a [ProcessIdx]),
 }
 
 /// A message as it is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival<M> {
-    /// When it arrived.
+    /// Time of the arrival.
     pub at: SimTime,
-    /// Who sent it.
+    /// The process that sent the message.
     pub source: ProcessIdx,
-    /// What it says.
+    /// Content of the message.
     pub message: M,
 }
 
@@ -101,7 +103,7 @@ impl<M> Turn<'_, M> {
         self.now += span;
     }
 
-    /// Says that the process names [sources](Process::sources) from this turn on that it did not name before.
+    /// Declares that the process names [sources](Process::sources) from this turn on that it did not name before.
     pub fn sources_grew(&mut self) {
         self.grew = true;
     }

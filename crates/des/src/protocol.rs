@@ -1,4 +1,4 @@
-//! How processes learn that nothing earlier can still arrive.
+//! Protocols by which processes find that nothing earlier can still arrive.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use units::{SimDuration, span};
 
-/// How processes learn that nothing earlier can still arrive.
+/// The protocol by which processes find that nothing earlier can still arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Protocol {
@@ -15,20 +15,20 @@ pub enum Protocol {
     Sequential,
     /// All processes run through one span of time after the other. Exact if the span is not longer than every lookahead.
     Quantum(SimDuration),
-    /// In rounds; see [`Rounds`].
+    /// Processes run in rounds; see [`Rounds`].
     Rounds(Rounds),
 }
 
-/// Protocols in which processes tell each other how far they have come.
+/// Protocols in which processes announce to each other how far they have come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rounds {
-    /// What they tell each other.
+    /// Bounds that processes announce.
     pub told: Told,
     /// Whether a process that waits for the next message of one source takes it as soon as it is there.
     pub deterministic: bool,
 }
 
-/// What processes tell each other in a round.
+/// Bounds that processes announce in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
     /// Null messages: before when nothing of a process arrives, whatever it still gets.
@@ -55,7 +55,7 @@ impl Told {
     "`{given}` is no protocol: write sequential, quantum=LENGTH (as in quantum=50us), nmp, cep, nmp+cep, or one of the last three with +det"
 )]
 pub struct ProtocolError {
-    /// What was given, as it was given.
+    /// The text that was given, as it was given.
     pub given: String,
 }
 

@@ -9,10 +9,10 @@ use crate::process::{Process, ProcessIdx, Wants};
 use crate::protocol::Protocol;
 use crate::{parallel, sequential};
 
-/// How a simulation runs.
+/// Settings of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// How processes learn that nothing earlier can still arrive.
+    /// The protocol by which processes find that nothing earlier can still arrive.
     pub protocol: Protocol,
     /// Threads; the sequential protocol has one.
     pub n_workers: NonZero<usize>,
@@ -27,38 +27,38 @@ impl Default for Settings {
     }
 }
 
-/// What is left when nothing moves any more.
+/// State when nothing moves any more.
 #[derive(Debug)]
 pub struct Ended<P> {
     /// The processes, as they were given.
     pub processes: Vec<P>,
-    /// How far each has come.
+    /// Clock of each process.
     pub clocks: Vec<SimTime>,
     /// Those that want another message. Without an end set, none is on its way: they wait for each other or for who has ended.
     pub waiting: Vec<ProcessIdx>,
-    /// What it took.
+    /// Counts of the run.
     pub counts: Counts,
 }
 
-/// What a run took.
+/// Counts of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Messages taken.
     pub n_taken: u64,
-    /// Rounds of the protocol: how often all threads waited for each other.
+    /// Rounds of the protocol: times that all threads waited for each other.
     pub n_rounds: u64,
     /// Rounds in which no process could take anything.
     pub n_idle_rounds: u64,
     /// Bounds that threads asked others for.
     pub n_null_messages: u64,
-    /// How often a process went on until it had to wait.
+    /// Number of stretches: times that a process went on until it had to wait.
     pub n_stretches: u64,
-    /// How far clocks came in these altogether.
+    /// Total time that clocks advanced in these stretches.
     pub stretched: SimDuration,
 }
 
 impl Counts {
-    /// How far a clock comes on average until its process has to wait; none where nothing ran.
+    /// Returns the mean time that a clock advances until its process has to wait; none where nothing ran.
     #[must_use]
     pub fn mean_stretch(&self) -> Option<SimDuration> {
         Some(SimDuration::from_nanos(self.stretched.as_nanos().checked_div(self.n_stretches)?))

@@ -17,14 +17,14 @@ pub enum Block {
     Table {
         /// Names of the columns.
         header: Vec<String>,
-        /// As many cells each.
+        /// The rows, as many cells each.
         rows: Vec<Vec<String>>,
     },
-    /// In HTML only: what it shows is in a table too. With words for those who do not see it.
+    /// A picture, in HTML only: what it shows is in a table too. With words for those who do not see it.
     Picture {
-        /// What is shown.
+        /// The picture that is shown.
         picture: Picture,
-        /// What it shows, in words.
+        /// The content of the picture, in words.
         words: String,
     },
     /// Text as it is.
@@ -99,7 +99,7 @@ fn with_code(text: &str) -> String {
         .collect()
 }
 
-/// As Markdown, without the pictures.
+/// Returns the blocks as Markdown, without the pictures.
 #[must_use]
 pub fn to_markdown(blocks: &[Block]) -> String {
     let mut markdown = String::new();

@@ -1,4 +1,4 @@
-//! Who may have a connection, and who has to go when there are too many.
+//! Admission control for connections: who may have one, and who has to go when there are too many.
 //!
 //! A connection begins as a stranger's and is a guest's from the first thing on that only a legitimate client says: a token that is right,
 //! or a whole request where no token is wanted. Guests stay. Strangers share few places, and where those are taken the
@@ -13,7 +13,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How many connections there may be.
+/// Limits of the number of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Guests and strangers together.
@@ -33,18 +33,18 @@ pub struct Door {
 #[derive(Debug)]
 pub struct Pass {
     door: Door,
-    /// Which stranger it is; `None` for a guest.
+    /// The number of the stranger; `None` for a guest.
     stranger: Option<u64>,
 }
 
 /// Every place is a guest's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full {
-    /// How many places there are.
+    /// The number of places.
     pub total: usize,
 }
 
-/// What a door has seen.
+/// Counts of a door.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Connections of guests at this moment.
@@ -59,7 +59,7 @@ pub struct Counts {
 
 #[derive(Default)]
 struct Hall {
-    /// In the order in which they came.
+    /// Strangers in the order in which they came.
     strangers: VecDeque<Stranger>,
     n_guests: usize,
     next: u64,
@@ -80,8 +80,8 @@ impl Limits {
     /// A stranger costs as much memory as a guest.
     const STRANGERS_MAX: usize = 256;
 
-    /// For a process that can have `n_connections` open, or fewer if that is more than it can serve. A quarter is for
-    /// strangers.
+    /// Returns the limits of a process that can have `n_connections` open, or fewer if that is more than it can serve.
+    /// A quarter is for strangers.
     #[must_use]
     pub fn of(n_connections: usize) -> Self {
         let total = n_connections.min(Self::TOTAL_MAX);
@@ -96,7 +96,7 @@ impl Door {
         Self { limits, hall: Arc::default() }
     }
 
-    /// How many it lets in.
+    /// Returns the limits of the door.
     #[must_use]
     pub fn limits(&self) -> Limits {
         self.limits
@@ -127,7 +127,7 @@ impl Door {
         Ok(Pass { door: self.clone(), stranger: Some(number) })
     }
 
-    /// What it has seen.
+    /// Returns the counts of the door.
     #[must_use]
     pub fn counts(&self) -> Counts {
         let hall = self.hall();
@@ -176,13 +176,13 @@ impl Drop for Pass {
 }
 
 impl Hall {
-    /// Says whether it was there.
+    /// Removes a stranger, and returns whether it was there.
     fn remove(&mut self, number: u64) -> bool {
         let found = self.strangers.binary_search_by_key(&number, |stranger| stranger.number);
         found.is_ok_and(|idx| self.strangers.remove(idx).is_some())
     }
 
-    /// Of the address with most strangers the one that came first.
+    /// Removes the next stranger to go: of the address with most strangers, the one that came first.
     fn next_to_go(&mut self) -> Option<Stranger> {
         let mut peers: Vec<Option<IpAddr>> = self.strangers.iter().map(|stranger| stranger.peer).collect();
         peers.sort_unstable();

@@ -6,15 +6,16 @@ use std::time::Duration;
 use mpi_job::Segment;
 use rustix::thread::futex;
 
-/// How monitors and collectives share a host (section 4.1 of the paper).
+/// The way in which monitors and collectives share a host (section 4.1 of the paper).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
     /// Monitors run whenever they like.
     Off,
-    /// After what the host contributes has been sent to another: while its ranks wait for the result. Strategy 1.
+    /// Monitors run after the host's contribution has been sent to another: while its ranks wait for the result.
+    /// Strategy 1.
     Sent,
-    /// After all ranks of the host have been let go: the result is passed on undisturbed. Strategy 2.
+    /// Monitors run after all ranks of the host have been let go: the result is passed on undisturbed. Strategy 2.
     #[default]
     Released,
 }
@@ -32,7 +33,7 @@ impl HostGate {
     /// Words of its segment.
     pub const N_WORDS: usize = 16;
 
-    /// In this segment.
+    /// Makes a gate in this segment.
     ///
     /// # Panics
     /// When it has fewer than [`HostGate::N_WORDS`].

@@ -23,8 +23,8 @@ struct Helper<T> {
 }
 
 impl<T: Send + 'static> Gather<T> {
-    /// With `n_helpers` threads, each of which pulls an equal share of the sources at the same time as the others; with none, the
-    /// caller pulls one source after the other.
+    /// Gathers with `n_helpers` threads, each of which pulls an equal share of the sources at the same time as the
+    /// others; without helpers, the caller pulls one source after the other.
     ///
     /// # Errors
     /// When the system has no thread to give.

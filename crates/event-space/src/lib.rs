@@ -1,4 +1,4 @@
-//! What collectors write, gathered while a program runs.
+//! Events of collectors, gathered while a program runs.
 //!
 //! A *scope* is a tree of stages that pull: [`Read`] takes from rings, [`Through`] filters, converts or reduces, [`Gather`] joins
 //! several, with helper threads or without, [`Scatter`] writes into bounded [`Buffer`]s, which other monitors may read, and [`Paced`]

@@ -14,7 +14,7 @@ use crate::{Gate, HostGate, Pull, Read, Tally, Tuple};
 
 /// Records of a ring that are read at once, 1.5 MB of a host with eight ranks.
 const N_AT_ONCE: usize = 1 << 13;
-/// How often rings are looked for that were made since.
+/// The time between two looks for rings that were made since.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// A tree of a job that runs, as far as it is on this host.
@@ -45,9 +45,9 @@ pub enum LiveError {
     /// The tree file has no such tree.
     #[error("there is no tree {given}; the file has {n_trees}, counted from 0")]
     Which {
-        /// What was asked for.
+        /// The position of the tree that was asked for.
         given: usize,
-        /// How many there are.
+        /// The number of trees.
         n_trees: usize,
     },
 }
@@ -57,7 +57,7 @@ pub struct LiveRead {
     folder: Folder,
     kind: RingKind,
     tree: u64,
-    /// Of each rank, the position of its host.
+    /// The position of the host of each rank.
     hosts: BTreeMap<u32, u16>,
     read: Read,
     known: BTreeSet<PathBuf>,
@@ -118,7 +118,8 @@ impl Live {
         &self.forest.hosts
     }
 
-    /// Of each host that has rings in the folder, two moments on the clock of its stamps; none where these are nanoseconds.
+    /// Returns, for each host that has rings in the folder, two moments on the clock of the host's stamps; none if the
+    /// stamps are nanoseconds.
     ///
     /// # Errors
     /// If the folder cannot be read.

@@ -1,4 +1,4 @@
-//! What a monitor needs of a tree: which collectors, on which hosts, and how much that is.
+//! The part of a tree that a monitor needs: its collectors, by host, and the amount of their data.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use mpi_tree::{Collector, Host, Place, Tree};
 /// Collectors by host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Need {
-    /// By the host's position; of each the collectors' numbers.
+    /// The numbers of the collectors, by the host's position.
     pub collectors: BTreeMap<usize, BTreeSet<u16>>,
 }
 
@@ -16,25 +16,25 @@ pub struct Need {
 pub struct Sizes {
     /// An event with where it is from.
     pub tuple_bytes: u64,
-    /// What stands before counts.
+    /// The length of the header of counts.
     pub header_bytes: u64,
     /// The count of one contributor.
     pub count_bytes: u64,
 }
 
 impl Sizes {
-    /// Of the papers: 28 bytes with two stamps of 8; a result has the other 12, and 4 for each contributor.
+    /// The sizes of the papers: 28 bytes with two stamps of 8; a result has the other 12, and 4 for each contributor.
     pub const PAPERS: Self = Self { tuple_bytes: 28, header_bytes: 12, count_bytes: 4 };
 }
 
 impl Need {
-    /// Of the load-balance monitors: who arrives at each node, which its own host knows.
+    /// Returns the need of the load-balance monitors: the last arrivals at each node, which its own host has.
     #[must_use]
     pub fn of_arrivals(tree: &Tree, hosts: &[Host]) -> Self {
         Self::of(tree, hosts, |collector| matches!(collector.place, Place::Arrive(_)))
     }
 
-    /// Of the figures of each stage: all but hops can be told on the node's host.
+    /// Returns the need of the figures of each stage: all but hops can be computed on the node's host.
     #[must_use]
     pub fn of_stages(tree: &Tree, hosts: &[Host]) -> Self {
         Self::of(tree, hosts, |_| true)
@@ -75,7 +75,7 @@ impl Need {
     }
 }
 
-/// Where a collector is: its node's host, or that of the contributor whose message leaves.
+/// Returns the host of a collector: its node's host, or that of the contributor whose message leaves.
 pub(crate) fn host_of(tree: &Tree, hosts: &[Host], collector: &Collector) -> usize {
     let node = &tree.nodes[collector.node];
     match collector.place {

@@ -16,7 +16,7 @@ pub trait Pull<T>: Send {
     fn pull(&mut self, into: &mut Vec<T>) -> Tally;
 }
 
-/// What one pull, or all of them, took out of rings and buffers.
+/// The number of records that one pull, or all of them, took out of rings and buffers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Records and results read.
@@ -29,18 +29,18 @@ pub struct Tally {
     pub cpu: Duration,
 }
 
-/// What travels in a scope: an event, and where it is from.
+/// The item of a scope: an event, and its origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tuple {
     /// The host, by its position in the tree file.
     pub host: u16,
     /// The rank whose ring it was in.
     pub rank: u32,
-    /// What happened.
+    /// The event.
     pub event: Event,
 }
 
-/// Where a ring is: a file that processes share, or memory of this process.
+/// The memory of a ring: a file that processes share, or memory of this process.
 pub trait Space: Send + Sync {
     /// The ring.
     fn ring(&self) -> Ring<'_>;
@@ -97,7 +97,7 @@ pub trait PullExt<T: Send>: Pull<T> + Sized {
         Through { of: self, step, taken: Vec::new() }
     }
 
-    /// At most one pull in each `every`; in between there is nothing new.
+    /// Limits the pulls to at most one in each `every`; in between there is nothing new.
     fn paced(self, every: Duration, clock: Arc<dyn Clock>) -> Paced<Self, T> {
         Paced { of: self, every, clock, next: Duration::ZERO, item: PhantomData }
     }
@@ -135,7 +135,7 @@ impl Space for (Vec<AtomicU64>, RingHeader) {
 }
 
 impl Read {
-    /// Of no ring yet; at most so many records of each ring at once.
+    /// Makes a reader of no ring yet; it takes at most `n_at_once` records of each ring at once.
     #[must_use]
     pub fn new(n_at_once: usize) -> Self {
         Self { rings: Vec::new(), n_at_once }

@@ -15,7 +15,7 @@ pub use wire::Wire;
 
 use crate::{Hop, Scope, Strategy};
 
-/// What a monitor of a job reads on its host.
+/// The trees and hosts that a monitor of a job reads on its host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct About {
@@ -33,9 +33,9 @@ pub struct WireClock(pub Option<[(u64, u64); 2]>);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Task {
-    /// What records call the tree.
+    /// The identifier of the tree in records.
     pub tree: u64,
-    /// What to do.
+    /// The request.
     pub what: What,
     /// When.
     #[serde(default)]
@@ -43,37 +43,37 @@ pub struct Task {
     /// Whether what the rings hold already is left out, as it was read before.
     #[serde(default)]
     pub is_resumed: bool,
-    /// Where the monitors of other hosts are, by the names of the hosts.
+    /// The places of the monitors of other hosts, by the names of the hosts.
     #[serde(default)]
     pub elsewhere: BTreeMap<String, Elsewhere>,
 }
 
-/// Where another host's monitor is.
+/// The place of another host's monitor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Elsewhere {
-    /// As `source:tcp:pyramid:5009`.
+    /// The endpoint, as `source:tcp:pyramid:5009`.
     pub endpoint: String,
     /// The clock of the host.
     pub clock: WireClock,
 }
 
-/// What can be asked for. Hosts are those of the tree file.
+/// A request. Hosts are those of the tree file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum What {
     /// Tuples through these stages.
     Scope(Scope),
-    /// How often each contributor was last, counted there: [`Counts`](crate::Counts).
+    /// The number of times that each contributor was last, counted there: [`Counts`](crate::Counts).
     LoadBalance {
-        /// Where.
+        /// The host.
         host: String,
     },
     /// Figures of the stages around the host's nodes, computed there: [`StageFigures`](crate::StageFigures).
     Statistics {
-        /// Where.
+        /// The host.
         host: String,
-        /// Which hops: those that begin on the host, or those that end there.
+        /// The hops: those that begin on the host, or those that end there.
         #[serde(default)]
         hop: Hop,
         /// Whether the second feed is wanted too.
@@ -92,7 +92,7 @@ impl WireClock {
         Self(readings.map(|readings| readings.map(|reading| (reading.ticks, reading.monotonic_ns))))
     }
 
-    /// From ticks to nanoseconds.
+    /// Returns the line from ticks to nanoseconds.
     #[must_use]
     pub fn line(self) -> Line {
         let reading = |(ticks, monotonic_ns)| Reading { ticks, monotonic_ns };

@@ -36,7 +36,7 @@ struct File {
     stage: Vec<Stage>,
 }
 
-/// Where a stage takes from, and what it does in this order.
+/// The inputs of a stage, and its steps in this order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Stage {
@@ -59,7 +59,7 @@ struct Stage {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Filter {
-    /// Of a call, as `MPI_Allreduce`.
+    /// The name of a call, as `MPI_Allreduce`.
     operation: Option<String>,
     /// Numbers as `mpi-tree` counts them.
     collectors: Option<BTreeSet<u16>>,
@@ -75,7 +75,7 @@ enum Convert {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Reduce {
-    /// Of each call at each node the last to arrive.
+    /// Keeps the last to arrive of each call at each node.
     LastArrival,
 }
 
@@ -89,7 +89,7 @@ pub enum ScopeError {
     /// Another version.
     #[error("the format is {given}; this version reads {FORMAT}")]
     Format {
-        /// As written.
+        /// The version as written.
         given: u32,
     },
     /// Something about one stage.
@@ -97,7 +97,7 @@ pub enum ScopeError {
     Stage {
         /// Its name.
         stage: String,
-        /// What is wrong, and what would be right.
+        /// The error, and what would be right.
         problem: String,
     },
     /// No helper threads.
@@ -105,19 +105,19 @@ pub enum ScopeError {
     Helpers {
         /// Its name.
         stage: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// What was built: the last stage, and the buffers of stages that scatter, by their names.
+/// The built scope: the last stage, and the buffers of stages that scatter, by their names.
 pub type Built = (Box<dyn Pull<Tuple>>, BTreeMap<String, Arc<Buffer<Tuple>>>);
 
-/// What becomes of a stage of a host.
+/// The form in which a stage of a host is opened.
 pub enum Opened {
     /// All stages of the host; the scope's own are made here.
     Here(Box<dyn Pull<Tuple>>),
-    /// What the host's own monitor makes.
+    /// The stages that the host's own monitor makes.
     Elsewhere(Box<dyn Pull<Tuple>>),
 }
 
@@ -130,8 +130,9 @@ impl Scope {
         toml::from_str::<File>(text)?.try_into()
     }
 
-    /// Of each call at each node, the contributor that was last to arrive: reduced on each host that has a node, and gathered by so many
-    /// helper threads. Clusters of several hosts gather on their first one if `by_cluster`.
+    /// Makes the scope of the contributor that was last to arrive, of each call at each node: reduced on each host that
+    /// has a node, and gathered by so many helper threads. Clusters of several hosts gather on their first one if
+    /// `by_cluster`.
     #[must_use]
     pub fn last_arrivals(tree: &Tree, hosts: &[Host], n_helpers: usize, by_cluster: bool) -> Self {
         let need = Need::of_arrivals(tree, hosts);
@@ -151,7 +152,7 @@ impl Scope {
         Self::gathered(Need::of_stages(tree, hosts).collectors.keys().map(of_host).collect(), hosts, n_helpers, false)
     }
 
-    /// Of each call at each node of one host, the contributor that was last to arrive.
+    /// Makes the scope of the contributor that was last to arrive, of each call at each node of one host.
     pub(crate) fn last_arrivals_of(host: &Host, collectors: BTreeSet<u16>) -> Self {
         let Self { mut stages } = Self::collectors(host, collectors);
         stages[0].reduce = Some(Reduce::LastArrival);
@@ -309,7 +310,7 @@ impl Stage {
         ScopeError::Stage { stage: self.name.clone(), problem }
     }
 
-    /// What comes in, filtered, reduced and converted.
+    /// Returns the input `from`, filtered, reduced and converted.
     fn reduced(&self, from: Box<dyn Pull<Tuple>>, tree: &Tree, hosts: &[Host]) -> Box<dyn Pull<Tuple>> {
         let mut built = from;
         if let Some(Filter { operation, collectors }) = &self.filter {

@@ -21,14 +21,14 @@ use crate::{
 /// Results of one host that wait to be gathered; all but the newest are only missed.
 const N_RESULTS: usize = 64;
 
-/// What all that watches in one process shares.
+/// The settings that all watching in one process shares.
 #[derive(Clone)]
 pub struct Setting {
-    /// What protects connections.
+    /// The protection of connections.
     pub security: Security,
     /// The time.
     pub clock: Arc<dyn Clock>,
-    /// Who hears of panics.
+    /// The watch that panics are reported to.
     pub watch: Watch,
 }
 
@@ -39,7 +39,7 @@ impl Default for Setting {
     }
 }
 
-/// Where the hosts of one tree are watched.
+/// The places where the hosts of one tree are watched.
 pub struct Sites {
     /// This host's part, if there is one.
     live: Option<Live>,
@@ -61,7 +61,7 @@ pub enum SitesError {
     /// The job on this host.
     #[error(transparent)]
     Live(#[from] LiveError),
-    /// What is asked of hosts.
+    /// Error of the scope that is asked of hosts.
     #[error(transparent)]
     Scope(#[from] ScopeError),
     /// A monitor has another tree file than others.
@@ -81,10 +81,10 @@ pub enum SitesError {
         /// Its name.
         host: String,
     },
-    /// Not where something could be asked.
+    /// A place where nothing can be asked.
     #[error("`{given}` is no endpoint of a monitor, as source:tcp:HOST:PORT is")]
     Endpoint {
-        /// As it was given.
+        /// The place as it was given.
         given: String,
     },
     /// No thread.
@@ -93,7 +93,7 @@ pub enum SitesError {
 }
 
 impl Sites {
-    /// Of a tree of a job that is here, at the monitors of other hosts, or both.
+    /// Gathers the hosts of a tree of a job that is here, at the monitors of other hosts, or both.
     ///
     /// # Errors
     /// If nothing of it is anywhere, or monitors have other trees.
@@ -126,7 +126,7 @@ impl Sites {
         Self::put_together(live.and_then(|live| live.tree_at(tree)), id, own, hosts, elsewhere, setting)
     }
 
-    /// What a monitor needs to do a task, whose tree is that of `live`.
+    /// Returns the hosts that a monitor needs for a task, whose tree is that of `live`.
     pub(crate) fn of_task(live: Live, setting: Setting, task: &Task) -> Result<Self, SitesError> {
         let mut elsewhere = BTreeMap::new();
         for (name, Elsewhere { endpoint, clock }) in &task.elsewhere {
@@ -264,7 +264,7 @@ impl Sites {
         })
     }
 
-    /// How often each contributor on a host was last, counted there.
+    /// Pulls the number of times that each contributor on a host was last, counted there.
     ///
     /// # Errors
     /// If nobody watches the host, or there is no thread.
@@ -370,7 +370,7 @@ impl Sites {
         Worker::start(&self.setting.watch, &name, live.gate(host), self.gate, step)
     }
 
-    /// What is made here of a host that is here, and asked for of others.
+    /// Makes the pull here for a host that is here, and asks for the pull of others.
     fn on_host<T: Wire>(
         &self,
         name: &str,

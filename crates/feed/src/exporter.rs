@@ -44,7 +44,7 @@ pub struct Exporter {
     scraper: Scraper,
 }
 
-/// What becomes of a page, wherever it is from.
+/// The state that turns a page from any origin into readings.
 #[derive(Debug)]
 struct Scraper {
     choice: Choice,
@@ -90,13 +90,13 @@ impl Exporter {
         self.scraper.read(at, page, format, readings);
     }
 
-    /// How many signals the last page offered beyond the greatest number of the settings.
+    /// Returns the number of signals that the last page offered beyond the greatest number of the settings.
     #[must_use]
     pub fn n_left_out(&self) -> usize {
         self.scraper.kept.n_left_out()
     }
 
-    /// What went wrong the last time that something did.
+    /// Returns the latest fault.
     #[must_use]
     pub fn last_fault(&self) -> Option<&ScrapeError> {
         self.scraper.faults.last()

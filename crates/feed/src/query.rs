@@ -27,20 +27,20 @@ pub use self::{
 use crate::SILENCE_MAX;
 use crate::exporter::name::{shown, write_id};
 
-/// How long the start waits for a server to say whether an expression makes sense.
+/// The longest time that the start waits for a server to check whether an expression makes sense.
 const CHECK_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// How many steps of a history are asked for first. What is told of them says how many fit into an answer, before a server that is
-/// asked for a day of thousands of series needs longer than it may.
+/// The number of steps of a history in the first request. The answer shows how many steps fit into one, before a server
+/// that is asked for a day of thousands of series needs longer than it may.
 const N_STEPS_FIRST: u32 = 32;
 
-/// How many are asked for at once: Prometheus gives 11,000 points of a series.
+/// The greatest number of steps in one request: Prometheus gives 11,000 points of a series.
 const N_STEPS_ASKED_MAX: u32 = 10_000;
 
-/// What one value takes in an answer, with its time and the names that come with it, in bytes.
+/// Bytes of one value in an answer, with its time and the names that come with it.
 const VALUE_BYTES: u64 = 32;
 
-/// How much of an expression or of what a server says is shown.
+/// The number of letters of an expression or of a server's text that are shown.
 const SHOWN_LETTERS_MAX: usize = 250;
 
 /// One expression at one server.
@@ -65,12 +65,13 @@ struct Kept {
     heard: Option<Duration>,
 }
 
-/// What one series of a query's value was over some time.
+/// The values of one series of a query over some time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PastSeries {
     /// Names and values of its labels; its name in the server is `__name__`.
     pub labels: BTreeMap<String, String>,
-    /// Which moment of those asked for, from 0 and rising, and the value. Moments without a finite one are left out.
+    /// The indices of the requested moments, from 0 and rising, each with the value. Moments without a finite value are
+    /// left out.
     pub samples: Vec<(u32, f64)>,
 }
 
@@ -103,7 +104,7 @@ impl Query {
         })
     }
 
-    /// As it was opened with.
+    /// Returns the settings that the query was opened with.
     #[must_use]
     pub fn settings(&self) -> &QuerySettings {
         &self.settings

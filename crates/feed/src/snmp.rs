@@ -1,4 +1,4 @@
-//! What agents in the network say by SNMP of the links that flows go over.
+//! Readings by SNMP, from agents in the network, of the links that flows go over.
 //!
 //! Dinda and O'Hallaron's second sensor measures what a flow between two addresses would get, by SNMP on a LAN (RPS,
 //! section 4; Remos). This one reads the octet counters of the interfaces on the flow's way, takes the rates from the
@@ -43,11 +43,11 @@ const RECEIVED: &Family = row("link.{name}.received");
 const SENT: &Family = row("link.{name}.sent");
 const CAPACITY: &Family = row("link.{name}.capacity");
 
-/// How long a way that was found is taken to be the way. Routes change seldom, and hosts are moved to other ports
-/// more seldom still.
+/// The time for which a way that was found is taken to be the way. Routes change seldom, and hosts are moved to other
+/// ports more seldom still.
 const WAY_KEPT: Duration = Duration::from_secs(300);
 
-/// How long to wait before a way is looked for again that could not be found.
+/// The time to wait before a way that could not be found is looked for again.
 const WAY_MISSED: Duration = Duration::from_secs(30);
 
 /// The agents, links and flows of [`SnmpSettings`], read tick by tick.

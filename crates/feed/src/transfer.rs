@@ -23,7 +23,7 @@ pub use self::{
     responder::{Responder, ResponderCounts, ResponderSettings},
 };
 
-/// What the bandwidth of a flow to a peer is called, and what else is said of it: the last word of each id.
+/// The signals of the bandwidth of a flow to a peer and of its other measurements: the last word of each id.
 const SENT: &Family = row("flow.{peer}");
 const WHOLE: &Family = row("flow.{peer}.transfer");
 const DELIVERY: &Family = row("flow.{peer}.delivery");
@@ -40,23 +40,23 @@ const SPAN_MAX: Duration = Duration::from_secs(60);
 /// A peer whose flows are measured, and how. Nothing of it is secret when printed.
 #[derive(Clone, Debug)]
 pub struct TransferSettings {
-    /// What the peer is called in `flow.{peer}`.
+    /// The name of the peer in `flow.{peer}`.
     pub peer: String,
-    /// Where its responder listens, `HOST:PORT`. Looked up before each transfer.
+    /// The address of the peer's responder, `HOST:PORT`. Looked up before each transfer.
     pub address: String,
     /// The secret that it shares.
     pub token: Token,
-    /// How many bytes a transfer has at most, up to 1 GiB.
+    /// The greatest number of bytes in a transfer, up to 1 GiB.
     pub n_bytes: u64,
-    /// How long a transfer takes at most, from the first byte, 1 ms to 60 s, in whole milliseconds.
+    /// The longest time of a transfer, from the first byte, 1 ms to 60 s, in whole milliseconds.
     pub span: Duration,
-    /// How long it may take to be connected and admitted, more than nothing.
+    /// The longest time to be connected and admitted, more than nothing.
     pub patience: Duration,
-    /// Which flows are measured, each by a transfer of its own.
+    /// The flows that are measured, each by a transfer of its own.
     pub directions: Directions,
 }
 
-/// Which flows between this host and a peer are measured.
+/// The flows between this host and a peer that are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Directions {
     /// Those to the peer.
@@ -78,13 +78,13 @@ pub enum TransferSettingsError {
     /// No bytes, or too many.
     #[error("a transfer of {n_bytes} bytes is out of range: it must be 1 to {BYTES_MAX}")]
     Bytes {
-        /// How many there were to be.
+        /// The number of bytes given.
         n_bytes: u64,
     },
     /// No time, or too much of it.
     #[error("a transfer of {span:?} is out of range: it must be 1ms to {SPAN_MAX:?}")]
     Span {
-        /// How long it was to take.
+        /// The time given.
         span: Duration,
     },
     /// No time to be connected in.

@@ -1,4 +1,5 @@
-//! What all HTTP clients of the workspace share: an address without secrets, a log-in, trusted certificates, a client with limits.
+//! Common parts of all HTTP clients of the workspace: an address without secrets, a log-in, trusted certificates, a
+//! client with limits.
 
 mod trust;
 
@@ -13,7 +14,7 @@ use ureq::{
 
 pub use trust::{Trust, TrustError};
 
-/// Where a server is: `http://host:port/path` or `https://…`, with a host and without a name to log in with.
+/// Address of a server: `http://host:port/path` or `https://…`, with a host and without a name to log in with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address(Uri);
 
@@ -23,38 +24,38 @@ pub struct Address(Uri);
     "`{given}` is no address of a server: it is `http://host:port/path` or `https://host:port/path`, and who logs in is said elsewhere"
 )]
 pub struct AddressError {
-    /// What was given, without what stands before an `@`.
+    /// The text given, without what stands before an `@`.
     pub given: String,
 }
 
-/// How to log in to a server. Secrets are in files, which are read for each request, so that they can be replaced.
+/// Log-in to a server. Secrets are in files, which are read for each request, so that they can be replaced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Login {
     /// Not at all.
     #[default]
     None,
-    /// By a token (RFC 6750).
+    /// Log-in by a token (RFC 6750).
     Bearer {
-        /// Where the token is: one line of visible ASCII characters, blanks around it left out.
+        /// The file with the token: one line of visible ASCII characters, blanks around it left out.
         token_file: PathBuf,
     },
-    /// By a name and a password (RFC 7617).
+    /// Log-in by a name and a password (RFC 7617).
     Basic {
         /// The name, without a colon.
         user: String,
-        /// Where the password is, line ends after it left out.
+        /// The file with the password, line ends after it left out.
         password_file: PathBuf,
     },
 }
 
-/// Why nobody can be logged in.
+/// The reason why nobody can be logged in.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoginError {
     /// The name to log in with cannot be sent.
     #[error("`{}` cannot be a name to log in with: it has no colon and no control characters", given.escape_debug())]
     User {
-        /// What was given.
+        /// The name given.
         given: String,
     },
     /// The file has no secret to log in with.
@@ -62,7 +63,7 @@ pub enum LoginError {
     Secret(#[from] SecretError),
 }
 
-/// Why a request has no answer.
+/// The reason why a request has no answer.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
@@ -187,7 +188,7 @@ impl From<ureq::Error> for RequestError {
 }
 
 impl Login {
-    /// That the name can be sent. Secrets are looked at when they are needed.
+    /// Checks that the name can be sent. Secrets are looked at when they are needed.
     ///
     /// # Errors
     /// [`LoginError::User`].
@@ -217,7 +218,7 @@ impl Login {
         Ok(Some(value))
     }
 
-    /// What a person should be told of the file that the secret is in, where it is there already.
+    /// Returns the warning about the file that the secret is in, where the file is there already.
     #[must_use]
     pub fn exposed(&self) -> Option<Exposed> {
         self.secret().ok()??.exposed

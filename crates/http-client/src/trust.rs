@@ -1,4 +1,4 @@
-//! Whose certificates are believed of servers whose address is `https`.
+//! Trusted certificate authorities for servers whose address is `https`.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -7,13 +7,13 @@ use std::{fs, io};
 use rustls::pki_types::CertificateDer;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
-/// Whose certificates are believed of servers whose address is `https`.
+/// Trusted certificate authorities for servers whose address is `https`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Trust {
-    /// Those of the authorities that this system believes, or of the file in `SSL_CERT_FILE`.
+    /// Those that this system trusts, or those of the file in `SSL_CERT_FILE`.
     #[default]
     System,
-    /// Those of these authorities, and no others.
+    /// These authorities, and no others.
     Authorities(Arc<[CertificateDer<'static>]>),
 }
 
@@ -26,7 +26,7 @@ pub enum TrustError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// There is no certificate in it that could vouch for others.
@@ -34,7 +34,7 @@ pub enum TrustError {
     Useless {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem with the file.
         source: tls::ConfigError,
     },
 }

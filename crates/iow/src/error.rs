@@ -1,20 +1,20 @@
-//! What keeps a benchmark from being run.
+//! Errors that keep a benchmark from being run.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why it cannot be run.
+/// The reason why a benchmark cannot be run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A file of the benchmark.
     #[error("cannot {doing} `{}`", path.display())]
     File {
-        /// What was being done.
+        /// The action that failed.
         doing: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// A file that is shorter than what is to be read.
@@ -22,19 +22,19 @@ pub enum Error {
     Short {
         /// The file.
         path: PathBuf,
-        /// Where it ends.
+        /// The position at which the file ends.
         end: u64,
-        /// Where it was read.
+        /// The position at which it was read.
         at: u64,
     },
     /// A plan that makes no sense.
     #[error("{what} of {value} makes no sense; {right}")]
     Plan {
-        /// Which part.
+        /// The part of the plan.
         what: &'static str,
-        /// What was asked for.
+        /// The value that was asked for.
         value: u64,
-        /// What would be right.
+        /// The values that would be right.
         right: &'static str,
     },
 }

@@ -10,7 +10,7 @@ use statistics::median;
 pub struct HiddenBuffer {
     /// The lower layer's median time of early records.
     pub early_ns: f64,
-    /// What the application waited on top of it.
+    /// The time that the application waited on top of it.
     pub gap_ns: f64,
     /// The lower layer's median time once the buffer is full.
     pub steady_ns: f64,
@@ -21,7 +21,7 @@ pub struct HiddenBuffer {
 /// Steady records take so many times as long as early ones, or there is no buffer worth the name.
 const RATIO: f64 = 5.0;
 
-/// As many records make a state.
+/// The least number of records that make a state.
 const RECORDS_MIN: usize = 4;
 
 /// Finds one from the times of the same records at both layers.

@@ -1,21 +1,21 @@
-//! Where files are: the device, the file system and how it is mounted.
+//! Place of files: the device, the file system and how it is mounted.
 
 use std::path::Path;
 
 use crate::Error;
 
-/// Where a folder is.
+/// The place of a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// What is mounted, such as `/dev/vda`.
+    /// The device that is mounted, such as `/dev/vda`.
     pub device: String,
-    /// What file system is on it.
+    /// The file system on it.
     pub file_system: String,
-    /// How it is mounted.
+    /// The mount options.
     pub options: String,
 }
 
-/// Where `folder` is, by the table of mounts of this process.
+/// Returns the place of `folder`, by the table of mounts of this process.
 ///
 /// # Errors
 /// Where the folder is not there, or the table cannot be read.

@@ -1,10 +1,10 @@
-//! What is to be done, in the words of SESAME's `iow`: its names for them are in brackets.
+//! Plan of a benchmark, in the words of SESAME's `iow`: its names for them are in brackets.
 
 use std::path::PathBuf;
 
 use crate::Error;
 
-/// What is done with files (`fm`).
+/// The operation on files (`fm`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// They are made anew, and written.
@@ -15,7 +15,7 @@ pub enum Mode {
     Read,
 }
 
-/// How operations pass the kernel.
+/// The way in which operations pass the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Through the page cache.
@@ -29,21 +29,21 @@ pub enum Access {
 /// Records of one size, in some files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// Where the files are (`wd`).
+    /// The folder of the files (`wd`).
     pub folder: PathBuf,
     /// Numbers of the files, from the first (`bf`) to the last (`ef`), for each task.
     pub files: std::ops::RangeInclusive<u32>,
-    /// What is done with them (`fm`).
+    /// The operation on the files (`fm`).
     pub mode: Mode,
     /// How.
     pub access: Access,
     /// Operations on each file (`nio`).
     pub n_operations: u64,
-    /// Where the first begins (`bio`).
+    /// The position at which the first operation begins (`bio`).
     pub first_byte: u64,
-    /// How long each is (`sio`).
+    /// The length of each operation (`sio`).
     pub size_bytes: u64,
-    /// From the begin of one to that of the next (`str`).
+    /// The distance from the begin of one operation to that of the next (`str`).
     pub stride_bytes: u64,
     /// So many tasks at the same time, each with files of its own (`sz`).
     pub n_tasks: u32,
@@ -53,7 +53,7 @@ pub struct Plan {
     pub removes: bool,
 }
 
-/// What direct operations have to be multiples of, on any device there is.
+/// The unit of which direct operations have to be multiples, on any device there is.
 pub const DIRECT_UNIT: u64 = 512;
 
 const SIZE_MAX: u64 = 1 << 30;

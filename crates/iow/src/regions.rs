@@ -5,7 +5,7 @@
 
 use statistics::{Line, pieces};
 
-/// How speed goes with the size in a region.
+/// The relation of speed to size in a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Law {
     /// Each operation takes about the same time, whatever its size.
@@ -38,9 +38,9 @@ pub struct Region {
     pub from_bytes: u64,
     /// The largest of them.
     pub to_bytes: u64,
-    /// Of the logarithm of speed against that of the size.
+    /// The slope of the logarithm of speed against that of the size.
     pub slope: f64,
-    /// By the slope.
+    /// The relation, by the slope.
     pub law: Law,
 }
 

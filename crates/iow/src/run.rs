@@ -11,16 +11,16 @@ use rustix::fs::{Advice, OFlags, fadvise};
 
 use crate::{Access, Error, Mode, Place, Plan, place};
 
-/// What was measured.
+/// The results of a measurement.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// What was done.
+    /// The plan that was carried out.
     pub plan: Plan,
     /// Where.
     pub place: Place,
-    /// By whom; in the order of their numbers, all their files one after the other.
+    /// The tasks, in the order of their numbers, all their files one after the other.
     pub tasks: Vec<Task>,
-    /// From before the first task to after the last, in nanoseconds.
+    /// Time from before the first task to after the last, in nanoseconds.
     pub elapsed_ns: u64,
     /// Processor time of this process meanwhile, in its own code, in steps of 10 ms.
     pub user_ns: u64,
@@ -28,7 +28,7 @@ pub struct Run {
     pub system_ns: u64,
 }
 
-/// What a task did with a file. Moments are on the monotonic clock.
+/// Times of a task's operations on a file. Moments are on the monotonic clock.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Task {
     /// Its number.
@@ -37,7 +37,7 @@ pub struct Task {
     pub file: u32,
     /// When it began.
     pub start_ns: u64,
-    /// How long dropping the page cache's part of the file took.
+    /// The time of dropping the page cache's part of the file.
     pub cache: Operation,
     /// The same of getting memory.
     pub memory: Operation,
@@ -45,7 +45,7 @@ pub struct Task {
     pub open: Operation,
     /// When the first operation began.
     pub first_ns: u64,
-    /// How long each took.
+    /// The times of the operations.
     pub times_ns: Vec<u64>,
     /// When the last had ended.
     pub last_ns: u64,
@@ -58,7 +58,7 @@ pub struct Task {
 pub struct Operation {
     /// When it began.
     pub start_ns: u64,
-    /// How long it took.
+    /// The time that it took.
     pub span_ns: u64,
 }
 
@@ -117,7 +117,7 @@ pub fn run(plan: &Plan) -> Result<Run, Error> {
     })
 }
 
-/// What /proc counts processor time in.
+/// The unit of processor time in /proc.
 const NS_PER_TICK: u64 = 10_000_000;
 
 /// Processor time of this process in its own code and in the kernel, where /proc tells it.

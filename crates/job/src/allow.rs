@@ -1,4 +1,4 @@
-//! What a worker runs: commands by name, and the arguments that each may have.
+//! Commands that a worker runs: by name, and the arguments that each may have.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -18,14 +18,14 @@ pub struct Allowed {
     patterns: Vec<Glob>,
 }
 
-/// Why something is not run.
+/// The reason why a command is not run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AllowError {
-    /// Not of the form that is needed.
+    /// Text that is not of the form that is needed.
     #[error("`{0}` is not NAME=/absolute/path, followed by patterns of arguments if there are any")]
     Form(String),
-    /// Nothing that can be run.
+    /// Path of nothing that can be run.
     #[error("`{}` is no program that can be run by its absolute path", .0.display())]
     Path(PathBuf),
     /// A pattern that is none.
@@ -34,9 +34,9 @@ pub enum AllowError {
     /// A command that nobody allowed.
     #[error("`{name}` is not allowed here; {allowed}")]
     Command {
-        /// What was asked for.
+        /// Name that was asked for.
         name: String,
-        /// What there is.
+        /// The commands that are allowed.
         allowed: String,
     },
     /// An argument that nobody allowed.
@@ -52,7 +52,7 @@ pub enum AllowError {
 }
 
 impl Allowed {
-    /// Of `NAME=/absolute/path PATTERN…`.
+    /// Parses `NAME=/absolute/path PATTERN…`.
     ///
     /// # Errors
     /// [`AllowError`]: another form, no program there, no pattern.
@@ -71,13 +71,13 @@ impl Allowed {
         Ok(Self { name: name.to_owned(), path, patterns: words.map(pattern).collect::<Result<_, _>>()? })
     }
 
-    /// How it is asked for.
+    /// Returns the name by which the command is asked for.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What is run.
+    /// Returns the path of the program.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -90,7 +90,7 @@ impl Allowed {
     }
 }
 
-/// The command of that name, if it may have these arguments.
+/// Returns the command of that name, if it may have these arguments.
 pub fn find<'a, 'b>(
     all: &'a [Allowed],
     name: &str,

@@ -17,31 +17,31 @@ use text::with_causes;
 use crate::input::Input;
 use crate::protocol::{Ended, PIECE_BYTES, Tell, Told, Unit, Working};
 
-/// How often a worker is asked how far it is.
+/// Time between two questions to a worker about its progress.
 const POLL: Duration = Duration::from_millis(100);
-/// An answer that takes longer is none.
+/// Greatest time for an answer; a later one counts as none.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
-/// Bytes of one unit's output that are taken at most.
+/// Greatest number of bytes of one unit's output that are taken.
 const OUTPUT_BYTES_MAX: u64 = 1 << 30;
 
-/// What a connection is to do.
+/// An order for a connection.
 pub enum Order {
-    /// Have units done.
+    /// Run units.
     Run { slot: usize, units: Vec<Unit> },
-    /// Have a unit forgotten.
+    /// Forget a unit.
     Drop { unit: usize },
     /// Have the worker forget the run, and end.
     Stop,
 }
 
-/// What a connection tells the coordinator.
+/// A message of a connection to the coordinator.
 pub enum Heard {
     Progress { slots: Vec<Option<Working>>, curve: Option<Curve> },
     Ended { ended: Ended, output: Vec<u8> },
     Lost { why: String },
 }
 
-/// Why a worker cannot be asked.
+/// The reason why a worker cannot be asked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AskError {
@@ -59,7 +59,7 @@ pub enum AskError {
     Answer(String),
 }
 
-/// What a connection is for.
+/// The worker, run and command that a connection is for.
 pub struct To {
     pub endpoint: Endpoint,
     pub security: Security,
@@ -76,7 +76,7 @@ pub struct Connection {
     has_run: bool,
 }
 
-/// What a worker said when it was connected to.
+/// A worker's answer on connecting.
 pub struct Hello {
     pub host: String,
     pub n_slots: usize,
@@ -87,7 +87,7 @@ impl Connection {
         Self { to, caller: None, seen: 0, has_run: false }
     }
 
-    /// Connects, and finds out whether the worker is of use.
+    /// Connects, and checks whether the worker is of use.
     pub fn hello(&mut self) -> Result<Hello, AskError> {
         let told = self.ask(&Tell::Hello {}).map_err(|error| match error {
             AskError::Call(CallError::Read { .. }) => AskError::Greeting(Box::new(error)),
@@ -104,7 +104,7 @@ impl Connection {
         }
     }
 
-    /// Brings an input, unless it is there.
+    /// Sends an input, unless the worker has it.
     pub fn bring(&mut self, input: &Input) -> Result<(), AskError> {
         let hash = input.hash().to_owned();
         if matches!(self.ask(&Tell::Has { input: hash.clone() })?, Told::Has { is_there: true }) {
@@ -131,7 +131,7 @@ impl Connection {
         self.ask(&Tell::Keep { input: hash }).map(|_| ())
     }
 
-    /// What it is forecast to give.
+    /// Returns the processor time that the worker is forecast to give.
     pub fn curve(&mut self) -> Result<Option<Curve>, AskError> {
         match self.ask(&Tell::Progress { run: self.to.run.clone(), seen: 0 })? {
             Told::Progress { curve, .. } => Ok(curve_of(curve)),
@@ -139,7 +139,7 @@ impl Connection {
         }
     }
 
-    /// Does what it is told until the run ends or the worker is lost.
+    /// Carries out orders until the run ends or the worker is lost.
     pub fn serve(mut self, orders: &Receiver<Order>, tell: &impl Fn(Heard) -> bool) {
         let mut waiting: VecDeque<Tell> = VecDeque::new();
         let run = self.to.run.clone();
@@ -168,7 +168,7 @@ impl Connection {
         let _ = self.ask(&Tell::Stop { run });
     }
 
-    /// Sends what waits, and asks how far the run is; false where nobody wants to know any more.
+    /// Sends the requests that wait, and asks for the run's progress; false if nobody receives the news any more.
     fn exchange(&mut self, waiting: &mut VecDeque<Tell>, tell: &impl Fn(Heard) -> bool) -> Result<bool, AskError> {
         while let Some(tell) = waiting.front() {
             self.ask(tell)?;
@@ -255,5 +255,5 @@ fn curve_of(points: Vec<(f64, Vec<f64>)>) -> Option<Curve> {
     points.filter(|points| !points.is_empty()).map(Curve::new)
 }
 
-/// Where a coordinator gives its orders.
+/// The sender of a coordinator's orders.
 pub type Orders = Sender<Order>;

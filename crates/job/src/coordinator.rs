@@ -16,10 +16,10 @@ use crate::protocol::Ended;
 use crate::run::{Expected, Finished, N_TRIES_MAX, News, Part, RunError, Runner};
 use feed::Feed;
 
-/// How often idle workers are thought of again.
+/// Time after which idle workers are considered again.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Does what is left of a run, and gives back what is kept of it.
+/// Does the rest of a run, and returns the results that are kept of it.
 pub fn coordinate(
     runner: &Runner,
     kept: Kept,
@@ -44,7 +44,7 @@ struct Coordinator<'a> {
     plan: Option<Plan>,
     parts: Vec<Part>,
     n_tries: Vec<u32>,
-    /// What ended units cost, and were expected to.
+    /// Cost of ended units, and the cost expected of them.
     spent: (f64, f64),
     n_moved: usize,
     n_twins: usize,
@@ -237,7 +237,7 @@ impl<'a> Coordinator<'a> {
         self.go_on(worker, tell)
     }
 
-    /// Whoever has a unit as well that is done goes on with the next.
+    /// Drops a unit that is done from all others that have it as well; they go on with their next.
     fn drop_elsewhere(&mut self, unit: usize, tell: &mut dyn FnMut(News<'_>)) -> Result<(), RunError> {
         for worker in 0..self.feeds.len() {
             if self.feeds[worker].has(unit) {
@@ -248,7 +248,7 @@ impl<'a> Coordinator<'a> {
         Ok(())
     }
 
-    /// A worker has one unit less.
+    /// Sends a worker its next units after it has lost one, or asks the policy if it has none.
     fn go_on(&mut self, worker: usize, tell: &mut dyn FnMut(News<'_>)) -> Result<(), RunError> {
         self.feed(worker);
         if self.state.chunks[worker].is_none() {
@@ -268,7 +268,7 @@ impl<'a> Coordinator<'a> {
         }
     }
 
-    /// A unit that somebody still has to do, unless somebody else does it already.
+    /// Puts back a unit that still has to be done, unless another worker does it already.
     fn put_back(&mut self, unit: usize) {
         let is_elsewhere = self.feeds.iter().any(|feed| feed.has(unit));
         if !self.kept.is_done(unit) && !is_elsewhere {
@@ -338,7 +338,7 @@ impl<'a> Coordinator<'a> {
         self.feeds[worker].send(&mut self.state.chunks[worker], unit_seconds, curve, &self.runner.stdin);
     }
 
-    /// When each worker has done what it has.
+    /// Returns the forecast times when each worker has done its units.
     fn expected(&self) -> Vec<Expected> {
         let outside = 0.5 * (1.0 - self.runner.confidence.probability());
         let of = |worker: usize| {
@@ -355,7 +355,7 @@ impl<'a> Coordinator<'a> {
         self.state.alive().map(of).collect()
     }
 
-    /// Why a worker gives units up: what was forecast of it before.
+    /// Returns the reason why a worker gives units up: the forecast of it before.
     fn why_give_up(&self, worker: usize, taker: Option<usize>) -> String {
         let seconds = self.state.left(worker, 0.5).unwrap_or(0.0);
         let taker = taker.map_or("others", |taker| &self.state.workers[taker].name);
@@ -401,7 +401,7 @@ impl<'a> Coordinator<'a> {
     }
 }
 
-/// The share of levels that lie in a central interval; nothing where there are none.
+/// Returns the share of levels that lie in a central interval; `None` if there are none.
 pub fn held(levels: &[f64], confidence: Confidence) -> Option<f64> {
     let outside = 0.5 * (1.0 - confidence.probability());
     let n_held = levels.iter().filter(|level| (outside..=1.0 - outside).contains(*level)).count();

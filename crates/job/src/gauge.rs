@@ -1,4 +1,4 @@
-//! What a worker's slots get of their cores, and what they are forecast to get.
+//! Shares of their cores that a worker's slots get, and that they are forecast to get.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ use sensor::CoreShare;
 
 const STEP: Duration = Duration::from_secs(1);
 
-/// What slots have used so far: processor time, and time in which they had a unit, both in seconds and of all slots together.
+/// Use by slots so far: processor time, and time in which they had a unit, both in seconds and of all slots together.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Used {
     pub cpu: f64,

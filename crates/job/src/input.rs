@@ -1,4 +1,4 @@
-//! Files that all units of a job read, as they are known on the way: by a hash of their names and of what is in them.
+//! Files that all units of a job read, identified on the way by a hash of their names and contents.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -14,10 +14,10 @@ pub struct Input {
 }
 
 impl Input {
-    /// Of files, which get their own names.
+    /// Builds an input of files, which get their own names.
     ///
     /// # Errors
-    /// When one cannot be read, or two have the same name.
+    /// If one cannot be read, or two have the same name.
     pub fn new(paths: impl IntoIterator<Item = PathBuf>) -> io::Result<Self> {
         let mut files = Vec::new();
         for path in paths {
@@ -33,7 +33,7 @@ impl Input {
         Ok(Self { hash, files })
     }
 
-    /// What an argument has in place of its path: that of the file, or of the folder of several.
+    /// Returns the text that an argument has in place of the path: that of the file, or of the folder of several.
     #[must_use]
     pub fn mark(&self) -> String {
         format!("{{input:{}}}", self.hash)
@@ -48,7 +48,7 @@ impl Input {
     }
 }
 
-/// Of files in the order of their names.
+/// Computes the hash of files in the order of their names.
 pub fn digest<R: Read>(files: impl IntoIterator<Item = (impl AsRef<str>, R)>) -> io::Result<String> {
     let mut all = Sha256::new();
     for (name, mut file) in files {

@@ -1,4 +1,5 @@
-//! What a run keeps in its folder: which units are done, what they wrote, and what was decided. A run is taken up again from there.
+//! The folder of a run: which units are done, what they wrote, and what was decided. A run is taken up again from
+//! there.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -11,41 +12,41 @@ use sha2::{Digest, Sha256};
 pub const JOURNAL: &str = "run.jsonl";
 const OUTPUTS: &str = "outputs";
 
-/// Why a run's folder is of no use.
+/// The reason why a run's folder is of no use.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeptError {
-    /// It cannot be read or written.
+    /// A folder that cannot be read or written.
     #[error("cannot keep or read the run in `{}`", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// Why not.
+        /// Error of the system.
         source: io::Error,
     },
-    /// It is another job's.
+    /// A folder of another job.
     #[error("`{}` is the folder of a run of another job: its job file was not the same", .0.display())]
     OtherJob(PathBuf),
-    /// It is none that this program wrote.
+    /// A journal that this program did not write.
     #[error("`{}` is no journal of a run: {why}", path.display())]
     Journal {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// Fault of the file.
         why: String,
     },
 }
 
-/// What a worker gets at first.
+/// Share that a worker gets at first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Given {
-    /// Who.
+    /// Name of the worker.
     pub worker: String,
-    /// How many units.
+    /// Number of units.
     pub n_units: usize,
-    /// When they are forecast to be done, in seconds; the median.
+    /// Time until these are forecast to be done, in seconds; the median.
     pub seconds: f64,
-    /// Why it is so many.
+    /// The reason for this number.
     pub reason: String,
 }
 
@@ -53,88 +54,89 @@ pub struct Given {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum Line {
-    /// The first.
+    /// The first line.
     Run {
         /// Version of the format: 1.
         format: u32,
-        /// How workers know it.
+        /// Name by which workers know the run.
         run: String,
-        /// Of the job file.
+        /// SHA-256 of the job file.
         job_sha256: String,
-        /// How many there are.
+        /// Number of units.
         n_units: usize,
     },
-    /// A run was begun or taken up, and this is what was forecast of it.
+    /// The begin of a run, or its taking up, with the forecast of it.
     Planned {
-        /// Who decides.
+        /// The policy that decides.
         policy: String,
-        /// How many units were done before.
+        /// Number of units that were done before.
         n_done: usize,
-        /// The median of when all is done, in seconds.
+        /// Median of the time until all is done, in seconds.
         makespan: f64,
-        /// The interval of that.
+        /// Lower end of the interval of the makespan.
         lower: f64,
-        /// Likewise.
+        /// Upper end of the interval of the makespan.
         upper: f64,
-        /// How certain it is.
+        /// Confidence of the interval.
         confidence: f64,
-        /// What each worker gets at first.
+        /// Share that each worker gets at first.
         shares: Vec<Given>,
     },
-    /// A unit is done, and its output is there.
+    /// The end of a unit, whose output is there.
     Done {
         /// Seconds since the run was begun or taken up.
         t: f64,
-        /// Which one.
+        /// Number of the unit.
         unit: usize,
-        /// Who did it.
+        /// The worker that did the unit.
         worker: String,
-        /// How long it took.
+        /// Time that the unit took.
         seconds: f64,
-        /// And how much processor time.
+        /// Processor time that the unit took.
         cpu_seconds: f64,
-        /// The probability with which it was forecast, when it was sent, to take no longer; nothing before costs are known.
+        /// Probability with which the unit was forecast, when it was sent, to take no longer; `None` before costs are
+        /// known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         level: Option<f64>,
     },
-    /// Something was decided.
+    /// A decision.
     Decided {
         /// Seconds since the run was begun or taken up.
         t: f64,
         /// `run`, `give_up` or `twin`.
         what: String,
-        /// Who.
+        /// The worker.
         worker: String,
-        /// The first unit.
+        /// Number of the first unit.
         from: usize,
-        /// The one after the last.
+        /// Number of the unit after the last.
         to: usize,
-        /// Why work is moved or done twice.
+        /// The reason why work is moved or done twice.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
     },
-    /// A unit or a worker failed.
+    /// Failure of a unit or a worker.
     Failed {
         /// Seconds since the run was begun or taken up.
         t: f64,
-        /// Who.
+        /// The worker.
         worker: String,
-        /// What happened.
+        /// Description of the failure.
         why: String,
     },
 }
 
-/// What a run's journal says.
+/// Reads a run's journal.
 ///
 /// # Errors
-/// When there is none, or it is none that this program wrote.
+/// If there is none, or this program did not write it.
 pub fn journal(folder: &Path) -> Result<Vec<Line>, KeptError> {
     let path = folder.join(JOURNAL);
     let bytes = fs::read(&path).map_err(|source| KeptError::Io { path: path.clone(), source })?;
     lines(&path, whole(&bytes))
 }
 
-/// Without a last line that has no end: it was being written when the machine went down.
+/// Returns the bytes without a last line that has no end: it was being written when the machine went down.
 fn whole(bytes: &[u8]) -> &[u8] {
     &bytes[..bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)]
 }
@@ -196,7 +198,7 @@ impl Kept {
         Ok(kept)
     }
 
-    /// How workers know the run.
+    /// Returns the name by which workers know the run.
     pub fn run(&self) -> &str {
         &self.run
     }
@@ -209,7 +211,7 @@ impl Kept {
         self.done.iter().filter(|is_done| **is_done).count()
     }
 
-    /// Keeps what a unit wrote; it is done when this returns, whatever happens then.
+    /// Stores the output of a unit; the unit is done when this returns, whatever happens then.
     pub fn keep(&mut self, unit: usize, bytes: &[u8], line: &Line) -> Result<(), KeptError> {
         let (path, part) = (self.output(unit), self.folder.join(OUTPUTS).join("part"));
         let io = |source| KeptError::Io { path: path.clone(), source };
@@ -231,7 +233,7 @@ impl Kept {
         self.journal.write_all(&text).map_err(io)
     }
 
-    /// Writes what all units wrote, in their order.
+    /// Writes the outputs of all units, in their order.
     pub fn copy_outputs(&self, out: &mut dyn Write) -> Result<(), KeptError> {
         for unit in 0..self.done.len() {
             let path = self.output(unit);
@@ -241,7 +243,7 @@ impl Kept {
         Ok(())
     }
 
-    /// What a unit wrote.
+    /// Reads the output of a unit.
     pub fn output_text(&self, unit: usize) -> Result<String, KeptError> {
         let path = self.output(unit);
         fs::read_to_string(&path).map_err(|source| KeptError::Io { path, source })

@@ -1,24 +1,24 @@
-//! What a coordinator and a worker say to each other, as JSON: `docs/formats/job-worker.md`.
+//! Messages between a coordinator and a worker, as JSON: `docs/formats/job-worker.md`.
 
 use serde::{Deserialize, Serialize};
 
 /// Bytes of output that one answer carries.
 pub const PIECE_BYTES: usize = 256 << 10;
-/// Bytes of a failed unit's standard error that are told.
+/// Bytes of a failed unit's standard error that are sent.
 pub const COMPLAINT_BYTES: usize = 2_000;
 
-/// What a worker is told.
+/// A request to a worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Tell {
-    /// Say what you are.
+    /// Asks for a description of the worker.
     Hello {},
-    /// Say whether an input is there.
+    /// Asks whether an input is there.
     Has {
-        /// What is in it.
+        /// Hash of its contents.
         input: String,
     },
-    /// Take the next bytes of an input's file.
+    /// Sends the next bytes of an input's file.
     Put {
         /// The input.
         input: String,
@@ -26,49 +26,49 @@ pub enum Tell {
         file: String,
         /// Bytes that came before.
         offset: u64,
-        /// In base64.
+        /// The bytes in base64.
         bytes: String,
     },
-    /// Keep an input of which everything came.
+    /// Has the worker keep an input of which everything has come.
     Keep {
-        /// What is in it.
+        /// Hash of its contents.
         input: String,
     },
-    /// Do these units, one after the other, after those that are there.
+    /// Has these units run, one after the other, after those that are there.
     Run {
         /// The run that they belong to.
         run: String,
-        /// Which of the worker's slots does them.
+        /// The worker's slot that runs the units.
         slot: usize,
-        /// What it runs, by the name that it has allowed.
+        /// Command to run, by the name that the worker has allowed.
         command: String,
-        /// In order.
+        /// The units, in order.
         units: Vec<Unit>,
     },
-    /// Forget a unit: somebody else has done it.
+    /// Has a unit forgotten: another worker has done it.
     Drop {
         /// The run that it belongs to.
         run: String,
-        /// Which one.
+        /// Number of the unit.
         unit: usize,
     },
-    /// Say how far a run is.
+    /// Asks for the progress of a run.
     Progress {
         /// The run.
         run: String,
-        /// How many ended units are known.
+        /// Number of ended units that are known.
         seen: usize,
     },
-    /// Say what a unit wrote.
+    /// Asks for the output of a unit.
     Output {
         /// The run.
         run: String,
-        /// Which one.
+        /// Number of the unit.
         unit: usize,
-        /// Bytes that are known.
+        /// Number of bytes that are known.
         offset: u64,
     },
-    /// End a run, and forget it.
+    /// Ends a run, and has it forgotten.
     Stop {
         /// The run.
         run: String,
@@ -80,47 +80,47 @@ pub enum Tell {
 pub struct Unit {
     /// Its number.
     pub unit: usize,
-    /// After the command's path.
+    /// Arguments after the command's path.
     pub args: Vec<String>,
-    /// What its process reads from its standard input.
+    /// Text that its process reads from its standard input.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stdin: String,
 }
 
-/// What a worker says.
+/// An answer of a worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum Told {
-    /// What it is.
+    /// Description of the worker.
     Hello {
         /// Its host's name.
         host: String,
-        /// How many units it does at a time.
+        /// Number of units that it does at a time.
         n_slots: usize,
-        /// What it runs.
+        /// Commands that it runs.
         commands: Vec<String>,
     },
-    /// It will be done, or is.
+    /// Consent: the request is done, or will be.
     Done {},
     /// Whether an input is there.
     Has {
-        /// So that it need not come again.
+        /// Whether the input is there, so that it need not come again.
         is_there: bool,
     },
-    /// How far it is.
+    /// Progress of a run.
     Progress {
-        /// Whether it has the run: one that was started anew has not.
+        /// Whether the worker has the run: one that was started anew has not.
         is_known: bool,
-        /// For each slot, for how many seconds it has worked on its unit.
+        /// Unit of each slot, and the seconds for which the slot has worked on it.
         slots: Vec<Option<Working>>,
         /// Units that have ended, after those that are known.
         ended: Vec<Ended>,
-        /// What a slot is forecast to give: seconds of processor time, and quantiles of the time that they take, in seconds.
+        /// Forecast for a slot: seconds of processor time, and quantiles of the time that they take, in seconds.
         curve: Vec<(f64, Vec<f64>)>,
-        /// What a slot got in the last second, as a share of a core.
+        /// Share of a core that a slot got in the last second.
         availability: f64,
     },
-    /// What a unit wrote, in base64.
+    /// Output of a unit, in base64.
     Output {
         /// The next bytes.
         bytes: String,
@@ -134,23 +134,23 @@ pub enum Told {
 pub struct Working {
     /// The unit.
     pub unit: usize,
-    /// For so long.
+    /// Time for which the slot has worked on it, in seconds.
     pub seconds: f64,
 }
 
 /// A unit that has ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ended {
-    /// Which one.
+    /// Number of the unit.
     pub unit: usize,
-    /// Where.
+    /// The slot that ran the unit.
     pub slot: usize,
-    /// For how long its process was there.
+    /// Time for which its process was there.
     pub seconds: f64,
     /// Processor time of the process and those that it waited for.
     pub cpu_seconds: f64,
     /// Bytes that it wrote.
     pub n_bytes: u64,
-    /// Why it failed, with the end of its standard error; nothing where it did not.
+    /// The reason why it failed, with the end of its standard error; `None` if it did not.
     pub failure: Option<String>,
 }

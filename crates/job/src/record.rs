@@ -1,4 +1,4 @@
-//! What a journal tells of a run: each time that it was begun or taken up, what was forecast, and who did what when.
+//! A run as its journal records it: each time that it was begun or taken up, what was forecast, and who did what when.
 
 use sched::simulate::Stretch;
 
@@ -8,29 +8,29 @@ use crate::coordinator::held;
 use crate::kept::{Given, Line};
 use crate::run::Part;
 
-/// A run as its journal tells it.
+/// A run as its journal records it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
-    /// How many units there are.
+    /// Number of units.
     pub n_units: usize,
-    /// Each time that it was begun or taken up.
+    /// Sessions, one for each time that the run was begun or taken up.
     pub sessions: Vec<Session>,
 }
 
-/// From when a run was begun or taken up until it ended or was interrupted.
+/// A session: from when a run was begun or taken up until it ended or was interrupted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Session {
-    /// Who decided.
+    /// The policy that decided.
     pub policy: String,
     /// Units that were done before.
     pub n_before: usize,
-    /// What was forecast in the beginning: the median of when all is done, in seconds.
+    /// Forecast in the beginning: the median of the time until all is done, in seconds.
     pub makespan: f64,
-    /// The interval of that.
+    /// Interval of the makespan.
     pub interval: (f64, f64),
-    /// How certain it was to be.
+    /// Confidence that the interval was to have.
     pub confidence: f64,
-    /// What each worker was given at first.
+    /// Share that each worker was given at first.
     pub shares: Vec<Given>,
     /// Units that were done, in order.
     pub done: Vec<Done>,
@@ -39,20 +39,20 @@ pub struct Session {
 /// A unit that was done.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Done {
-    /// When it ended, in seconds since the run was begun or taken up.
+    /// Time of its end, in seconds since the run was begun or taken up.
     pub t: f64,
-    /// Who did it.
+    /// The worker that did the unit.
     pub worker: String,
-    /// How long it took.
+    /// Time that the unit took.
     pub seconds: f64,
-    /// And how much processor time.
+    /// Processor time that the unit took.
     pub cpu_seconds: f64,
-    /// The probability with which it was forecast to take no longer.
+    /// Probability with which the unit was forecast to take no longer.
     pub level: Option<f64>,
 }
 
 impl Record {
-    /// Of a journal. Nothing is told of units before the first plan.
+    /// Builds the record of a journal. Units before the first plan are left out.
     #[must_use]
     pub fn new(lines: Vec<Line>) -> Self {
         let mut record = Self::default();
@@ -76,19 +76,19 @@ impl Record {
 }
 
 impl Session {
-    /// When the last unit was done, in seconds.
+    /// Returns the time at which the last unit was done, in seconds.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         self.done.iter().map(|done| done.t).fold(0.0, f64::max)
     }
 
-    /// The share of units whose time lay in the interval of such a confidence; nothing where none was forecast.
+    /// Returns the share of units whose time lay in the interval of such a confidence; `None` if none was forecast.
     #[must_use]
     pub fn units_held(&self, confidence: Confidence) -> Option<f64> {
         held(&self.done.iter().filter_map(|done| done.level).collect::<Vec<_>>(), confidence)
     }
 
-    /// Workers in the order of their names, and what each did.
+    /// Returns the workers in the order of their names, and the part of each.
     #[must_use]
     pub fn parts(&self) -> Vec<Part> {
         let mut parts: Vec<Part> = Vec::new();
@@ -104,7 +104,7 @@ impl Session {
         parts
     }
 
-    /// Who did a unit when: the positions are those of [`Session::parts`].
+    /// Returns the times at which units were done, and by whom: the positions are those of [`Session::parts`].
     #[must_use]
     pub fn stretches(&self) -> Vec<Stretch> {
         let parts = self.parts();

@@ -1,4 +1,4 @@
-//! A run of split work, as whoever starts it sees it: what is to be done, what happens meanwhile, how it ended.
+//! A run of split work, from the view of whoever starts it: what is to be done, what happens meanwhile, how it ended.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::coordinator::coordinate;
 use crate::input::Input;
 use crate::kept::{Kept, KeptError};
 
-/// A unit that fails so often ends the run.
+/// Number of failures of a unit that ends the run.
 pub(crate) const N_TRIES_MAX: u32 = 3;
 
 /// A run that is to be.
@@ -20,23 +20,23 @@ pub(crate) const N_TRIES_MAX: u32 = 3;
 pub struct Runner {
     /// The job.
     pub job: Job,
-    /// What tells it from other jobs: the text of its file.
+    /// Text of the job file, which distinguishes the job from others.
     pub text: String,
-    /// What its units cost.
+    /// Cost of its units.
     pub work: Work,
-    /// What each unit reads from its standard input; nothing where no unit reads any.
+    /// Standard input of each unit; empty if no unit reads any.
     pub stdin: Vec<String>,
-    /// What units read beside that: arguments have an [`Input::mark`] where its path is to stand.
+    /// Files that units read beside that: arguments have an [`Input::mark`] where its path is to stand.
     pub inputs: Vec<Input>,
-    /// Who decides.
+    /// The policy that decides.
     pub policy: Spec,
-    /// Where what is done is kept.
+    /// The folder where results are kept.
     pub folder: PathBuf,
-    /// What protects the connections to workers.
+    /// Protection of the connections to workers.
     pub security: Security,
-    /// How certain intervals are.
+    /// Confidence of intervals.
     pub confidence: Confidence,
-    /// After so long without an answer a worker is lost, and its units go to others.
+    /// Time without an answer after which a worker is lost, and its units go to others.
     pub lost_after: Duration,
 }
 
@@ -44,70 +44,70 @@ pub struct Runner {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum News<'a> {
-    /// A worker is there.
+    /// A worker that is there.
     Joined {
         /// Its name.
         worker: &'a str,
-        /// Its host's.
+        /// Its host's name.
         host: &'a str,
-        /// Units at a time.
+        /// Number of units at a time.
         n_slots: usize,
     },
-    /// A worker is not there, or no longer.
+    /// A worker that is not there, or no longer.
     Lost {
         /// Its name.
         worker: &'a str,
-        /// Why.
+        /// The reason.
         why: &'a str,
     },
-    /// What was split, and what is forecast.
+    /// The split of the work, and the forecast.
     Planned {
         /// The split.
         plan: &'a Plan,
         /// Its workers.
         workers: &'a [Worker],
     },
-    /// Work goes to somebody else.
+    /// Work that goes to another worker.
     Decided {
         /// `give up` or `run twice`.
         what: &'static str,
-        /// Who.
+        /// The worker.
         worker: &'a str,
-        /// How many units.
+        /// Number of units.
         n_units: usize,
-        /// Why.
+        /// The reason.
         why: &'a str,
     },
-    /// A unit failed, and is tried again.
+    /// Failure of a unit, which is tried again.
     Failed {
-        /// Which one.
+        /// Number of the unit.
         unit: usize,
-        /// Who tried.
+        /// The worker that tried.
         worker: &'a str,
-        /// Why.
+        /// The reason.
         why: &'a str,
     },
-    /// How far it is; once a second.
+    /// Progress of the run; once a second.
     Progress {
         /// Units that are done.
         n_done: usize,
-        /// Of so many.
+        /// Number of all units.
         n_units: usize,
         /// Seconds since the run began.
         seconds: f64,
-        /// What is forecast of each worker that can be had.
+        /// Forecast of each worker that can be had.
         expected: &'a [Expected],
     },
 }
 
-/// What is forecast of a worker while a run is going on.
+/// Forecast of a worker while a run is going on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Expected {
     /// Its name.
     pub worker: String,
     /// Units that it has.
     pub n_left: usize,
-    /// When these are done, in seconds from now; the lower end of the interval.
+    /// Time until these are done, in seconds from now; the lower end of the interval.
     pub lower: f64,
     /// The median.
     pub median: f64,
@@ -115,78 +115,79 @@ pub struct Expected {
     pub upper: f64,
 }
 
-/// How a run went.
+/// Results of a run.
 #[derive(Clone, Debug)]
 pub struct Finished {
-    /// When the last unit was done, in seconds.
+    /// Time at which the last unit was done, in seconds.
     pub seconds: f64,
-    /// What was forecast in the beginning; nothing where nothing was left to do.
+    /// Forecast in the beginning; `None` if nothing was left to do.
     pub plan: Option<Plan>,
     /// Each worker's part.
     pub parts: Vec<Part>,
-    /// The least time in which it could have been done at the pace that each worker had, in seconds.
+    /// Least time in which it could have been done at the pace that each worker had, in seconds.
     pub hindsight: f64,
     /// Units that went to another worker later.
     pub n_moved: usize,
     /// Units that ran twice.
     pub n_twins: usize,
-    /// The share of units whose time lay in the interval that was forecast when they were sent; nothing where too few were done to know costs.
+    /// Share of units whose time lay in the interval that was forecast when they were sent; `None` if too few were done
+    /// to know costs.
     pub units_held: Option<f64>,
 }
 
-/// What a worker did.
+/// Part of a worker.
 #[derive(Clone, Debug, Default)]
 pub struct Part {
     /// Its name.
     pub worker: String,
-    /// How many units.
+    /// Number of units.
     pub n_units: usize,
-    /// For how long it worked, in seconds.
+    /// Time for which it worked, in seconds.
     pub seconds: f64,
-    /// The processor time that it took, in seconds.
+    /// Processor time that it took, in seconds.
     pub cpu_seconds: f64,
 }
 
-/// Why a run ended before its time. What is done is kept.
+/// The reason why a run ended before its time. What is done is kept.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The folder.
+    /// Failure of the folder.
     #[error(transparent)]
     Kept(#[from] KeptError),
-    /// A job that says not how.
+    /// A job without a command.
     #[error("the job has no [command]: a real run needs to know what workers run")]
     NoCommand,
-    /// A worker that says not where.
+    /// A worker without an endpoint.
     #[error("worker {0} has no `endpoint`: a real run needs to know where it listens, as in `source:tcp:HOST:PORT`")]
     NoEndpoint(String),
-    /// A worker that says wrongly where.
+    /// A worker with a faulty endpoint.
     #[error("worker {worker}")]
     Endpoint {
-        /// Who.
+        /// Name of the worker.
         worker: String,
-        /// What is wrong.
+        /// Fault of the endpoint.
         source: EndpointError,
     },
-    /// Nobody is there.
+    /// Lack of any worker.
     #[error("no worker is left; what is done is kept, and the same command goes on from there")]
     NoWorker,
-    /// A unit cannot be done.
+    /// A unit that cannot be done.
     #[error("unit {unit} failed {N_TRIES_MAX} times, on {worker} at last: {why}")]
     Unit {
-        /// Which one.
+        /// Number of the unit.
         unit: usize,
-        /// Who tried last.
+        /// The worker that tried last.
         worker: String,
-        /// What happened there.
+        /// Description of the failure there.
         why: String,
     },
-    /// Somebody wanted it to end.
+    /// An interrupt on request.
     #[error("interrupted; what is done is kept, and the same command goes on from there")]
     Interrupted,
 }
 
-/// Has a job done.
+/// Runs a job.
 ///
 /// # Errors
 /// [`RunError`]; what is done is kept in the folder, and is not done again.
@@ -212,22 +213,22 @@ pub fn run(
     coordinate(runner, kept, is_interrupted, tell).map(|(finished, kept)| (finished, Outputs(kept)))
 }
 
-/// What the units of a run wrote.
+/// Outputs of the units of a run.
 pub struct Outputs(Kept);
 
 impl Outputs {
-    /// Writes it all, in the order of the units.
+    /// Writes all outputs, in the order of the units.
     ///
     /// # Errors
-    /// When it cannot be read or written.
+    /// If an output cannot be read or written.
     pub fn copy(&self, out: &mut dyn std::io::Write) -> Result<(), KeptError> {
         self.0.copy_outputs(out)
     }
 
-    /// What one unit wrote.
+    /// Reads the output of one unit.
     ///
     /// # Errors
-    /// When it cannot be read, or is no text.
+    /// If it cannot be read, or is no text.
     pub fn text(&self, unit: usize) -> Result<String, KeptError> {
         self.0.output_text(unit)
     }

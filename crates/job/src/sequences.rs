@@ -23,7 +23,7 @@ pub use merge::MergeError;
 use merge::{Columns, Order};
 use tool::{Family, Tool, is_sam, ssw_files};
 
-/// Under this name a unit finds what it reads from its standard input, too: not every tool reads that.
+/// Name under which a unit finds what it reads from its standard input, too: not every tool reads that.
 pub const QUERIES: &str = "input";
 
 /// A search.
@@ -35,21 +35,21 @@ pub struct Search {
     pub args: Vec<String>,
     /// The library.
     pub library: Input,
-    /// What each unit reads: queries as they stand in the file.
+    /// Standard input of each unit: queries as they stand in the file.
     pub units: Vec<String>,
-    /// What each unit's cost goes by: the residues of its queries times its share of the library's.
+    /// Cost of each unit: the residues of its queries times its share of the library's.
     pub costs: Vec<f64>,
-    /// What may make a search in parts another one; nothing where nothing does.
+    /// Warning about what may make a search in parts differ from the whole one; `None` if nothing does.
     pub caution: Option<&'static str>,
-    /// Into how many parts the library is cut; units that follow each other differ in these.
+    /// Number of parts into which the library is cut; units that follow each other differ in these.
     n_library_parts: usize,
     merging: Merging,
 }
 
-/// How outputs become that of one run.
+/// Way in which outputs become that of one run.
 #[derive(Clone, Debug)]
 enum Merging {
-    /// They follow each other.
+    /// Outputs that follow each other.
     Copy,
     /// The best hits of each query, from all library parts.
     Hits { columns: Columns, order: Order, n_subjects_max: usize },
@@ -57,27 +57,27 @@ enum Merging {
     Pairs { is_sam: bool },
 }
 
-/// Why outputs are not put together.
+/// The reason why outputs are not put together.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PutTogetherError {
-    /// They cannot be read or written.
+    /// Outputs that cannot be read or written.
     #[error(transparent)]
     Kept(#[from] KeptError),
-    /// They cannot be merged.
+    /// Outputs that cannot be merged.
     #[error("the hits of queries from `{query}` on cannot be merged")]
     Merge {
         /// The first of the queries.
         query: String,
-        /// Why not.
+        /// The cause.
         source: MergeError,
     },
-    /// The destination.
+    /// Failure of the destination.
     #[error("cannot write the hits")]
     Write(#[source] io::Error),
 }
 
-/// Why a search cannot be cut.
+/// The reason why a search cannot be cut.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SearchError {
@@ -86,28 +86,28 @@ pub enum SearchError {
         "`{0}` is no search that can be cut: blastp, blastn, blastx, tblastn, tblastx, `diamond blastp`, `diamond blastx` and ssw-align can"
     )]
     Tool(String),
-    /// Something is not said.
+    /// A missing option.
     #[error("`{tool}` needs {option}")]
     Missing {
         /// The tool.
         tool: String,
-        /// What it needs.
+        /// The option that it needs.
         option: &'static str,
     },
-    /// Something that does not go together with parts.
+    /// An option or format that does not go together with parts.
     #[error("`{option}` cannot be put together from parts: {why}")]
     Option {
-        /// What was given.
+        /// The one that was given.
         option: String,
-        /// Why not.
+        /// The reason.
         why: &'static str,
     },
-    /// Something that does not go together with library parts.
+    /// An option or file that does not go together with library parts.
     #[error("{what} cannot be cut by library: {why}")]
     Parts {
-        /// What was given.
+        /// The one that was given.
         what: String,
-        /// Why not.
+        /// The reason.
         why: &'static str,
     },
     /// A file that cannot be read.
@@ -115,7 +115,7 @@ pub enum SearchError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// Error of the system.
         source: io::Error,
     },
     /// A part of a library that cannot be written.
@@ -123,31 +123,31 @@ pub enum SearchError {
     Unwritable {
         /// The file or folder.
         path: PathBuf,
-        /// Why not.
+        /// Error of the system.
         source: io::Error,
     },
     /// A library that is not there.
     #[error("there is no library `{}`: {how}", path.display())]
     Library {
-        /// Where it should be.
+        /// Path where the library should be.
         path: PathBuf,
-        /// How it is made.
+        /// Description of how the library is made.
         how: &'static str,
     },
-    /// A file of queries that is none.
+    /// A file of queries that is not one.
     #[error("`{}`, line {line}: {why}", path.display())]
     Fasta {
         /// The file.
         path: PathBuf,
-        /// From 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// What is wrong.
+        /// Fault of the line.
         why: String,
     },
 }
 
 impl Search {
-    /// How many units suit a tool, if nobody says otherwise.
+    /// Returns the number of units that suit a tool, if nobody says otherwise.
     ///
     /// # Errors
     /// [`SearchError::Tool`].
@@ -155,7 +155,7 @@ impl Search {
         Ok(Tool::of(words)?.n_units)
     }
 
-    /// Of a command line as one would run it, in about so many units or as many as suit the tool.
+    /// Builds the search of a command line as one would run it, in about so many units or as many as suit the tool.
     ///
     /// # Errors
     /// [`SearchError`], before anything is run.
@@ -197,8 +197,8 @@ impl Search {
         })
     }
 
-    /// The same search, each unit once for each of so many parts of the library. What the parts consist of is written to a folder, where it has to
-    /// stay as long as workers may want it.
+    /// Returns the same search, each unit once for each of so many parts of the library. The files of the parts are
+    /// written to a folder, where they have to stay as long as workers may want them.
     ///
     /// # Errors
     /// [`SearchError`]: another tool than blastp, `diamond blastp` and SSW, a format or an option that needs all hits at once, queries of one name,
@@ -281,20 +281,20 @@ impl Search {
         Ok((parts, Merging::Pairs { is_sam: is_sam(&self.args) }))
     }
 
-    /// The library, if it is a text.
+    /// Returns the path of the library, if it is a text.
     fn fasta(&self, why: &'static str) -> Result<PathBuf, SearchError> {
         let (name, path) = self.library.files().next().expect("a library has a file");
         if name.ends_with(".dmnd") { Err(refused(name, why)) } else { Ok(path.to_owned()) }
     }
 
-    /// Subjects that a query has at most.
+    /// Returns the greatest number of subjects that a query has.
     fn n_subjects_max(&mut self, options: &[&'static str], default: usize) -> Result<usize, SearchError> {
         let given = value(&mut self.args, options).map(|text| text.parse());
         given.unwrap_or(Ok(default)).map_err(|_| refused(options[0], "what follows it is no number"))
     }
 
-    /// Writes what all units found as one run does. Gives the number of neighbours among the hits whose order in one run is not certain, since all
-    /// that is printed of them is alike.
+    /// Writes the hits of all units as one run does. Returns the number of neighbours among the hits whose order in one
+    /// run is not certain, because all that is printed of them is alike.
     ///
     /// # Errors
     /// [`PutTogetherError`]. What was written until then is right.
@@ -344,7 +344,7 @@ fn check_names(units: &[String]) -> Result<(), SearchError> {
     Ok(())
 }
 
-/// What an argument says of a unit's part of a library in FASTA.
+/// Returns the text by which an argument names a unit's part of a library in FASTA.
 fn part_mark(parts: &Parts) -> String {
     match parts.shares.len() {
         // An input of one file is that file.
@@ -353,24 +353,24 @@ fn part_mark(parts: &Parts) -> String {
     }
 }
 
-/// The first word of each query's title, which hits name it by.
+/// Returns the first word of each query's title, by which hits name the query.
 fn query_names(text: &str) -> impl Iterator<Item = &str> {
     let titles = text.lines().filter_map(|line| line.strip_prefix('>'));
     titles.map(|title| title.split_whitespace().next().unwrap_or_default())
 }
 
-/// Where what follows an option of one of these names stands.
+/// Returns the position of the word that follows an option of one of these names.
 fn place(args: &[String], names: &[&str]) -> Option<usize> {
     let at = args.iter().position(|arg| names.contains(&arg.as_str()))? + 1;
     (at < args.len()).then_some(at)
 }
 
-/// What follows an option of one of these names.
+/// Returns the word that follows an option of one of these names.
 fn value<'a>(args: &'a mut [String], names: &[&str]) -> Option<&'a mut String> {
     place(args, names).map(|at| &mut args[at])
 }
 
-/// The files that makeblastdb made, and what an argument says of them.
+/// Returns the files that makeblastdb made, and the text by which an argument names them.
 fn ncbi_library(path: &Path) -> Result<(Input, String), SearchError> {
     let stem = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -397,7 +397,7 @@ fn ncbi_library(path: &Path) -> Result<(Input, String), SearchError> {
     Ok((library, mark))
 }
 
-/// A file that `diamond makedb` made, or one in FASTA.
+/// Returns a file that `diamond makedb` made, or one in FASTA.
 fn diamond_library(path: &Path) -> Result<(Input, String), SearchError> {
     // The tool, too, looks for this one first.
     let with_extension = PathBuf::from(format!("{}.dmnd", path.display()));

@@ -15,16 +15,16 @@ use crate::allow::Allowed;
 use crate::protocol::{Tell, Told};
 use slots::Slots;
 
-/// What a worker gives at most.
+/// Limits of a worker.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Units at a time.
+    /// Number of units at a time.
     pub n_slots: usize,
     /// Bytes that the units of a run may write to their outputs, all together, and each of them into any other file.
     pub run_bytes: u64,
     /// Bytes of inputs that are kept for all runs.
     pub input_bytes: u64,
-    /// Where runs and inputs have their folders.
+    /// The folder for those of runs and inputs.
     pub folder: PathBuf,
 }
 
@@ -34,10 +34,10 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// One that runs what is allowed. Its slots begin to wait for units.
+    /// Builds a worker that runs what is allowed. Its slots begin to wait for units.
     ///
     /// # Errors
-    /// When the system gives no threads.
+    /// If the system gives no threads.
     pub fn new(allowed: Vec<Allowed>, limits: Limits) -> std::io::Result<Self> {
         Ok(Self { slots: Slots::start(allowed, limits)? })
     }

@@ -7,7 +7,7 @@ use clock::Stopwatch;
 use kernel::control::{Answer, Change, Request, Status};
 use kernel::{Client, DEFAULT_SOCKET, Error};
 
-/// How often is asked whether the lease has come.
+/// Time between two questions whether the lease has come.
 const ASK_EVERY: Duration = Duration::from_millis(100);
 
 /// Asks one agent. Each question is a connection of its own, so that nothing is shared over a fork, and an agent may begin anew.
@@ -19,7 +19,7 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// Of the agent at this socket, which has to answer.
+    /// Opens a controller of the agent at this socket, which has to answer.
     pub fn open(socket: Option<&str>) -> Result<Self, Error> {
         let path = socket.unwrap_or(DEFAULT_SOCKET).into();
         let controller = Self { path, nodes: None, token: None };

@@ -35,11 +35,11 @@ pub struct Status {
 
 type Shared = Arc<Mutex<Controller>>;
 
-/// By handle.
+/// Controllers by handle.
 static CONTROLLERS: Mutex<Vec<Option<Shared>>> = Mutex::new(Vec::new());
 
 thread_local! {
-    /// Of the last call of this thread that did not do what it was asked.
+    /// Reason of the last call of this thread that did not do what it was asked.
     static REASON: RefCell<CString> = RefCell::default();
 }
 

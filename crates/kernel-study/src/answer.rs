@@ -9,26 +9,26 @@ use text::Table;
 pub struct Answer {
     /// A few words.
     pub title: String,
-    /// On what, and what is left out.
+    /// Conditions of the answer, and what is left out.
     pub conditions: String,
     /// Names of the columns; none where nothing could be measured.
     pub columns: Vec<String>,
-    /// As many cells each.
+    /// Rows, of as many cells each.
     pub rows: Vec<Vec<String>>,
-    /// What to conclude.
+    /// The conclusion.
     pub verdict: String,
     /// Pictures, and the names of their files without an ending.
     pub pictures: Vec<(String, Picture)>,
 }
 
 impl Answer {
-    /// One without figures, because of this.
+    /// Builds an answer without figures, for this reason.
     #[must_use]
     pub fn left_out(title: &str, why: impl Into<String>) -> Self {
         Self { title: title.to_owned(), verdict: format!("left out: {}", why.into()), ..Self::default() }
     }
 
-    /// For terminals.
+    /// Returns the answer as text for terminals.
     #[must_use]
     pub fn to_text(&self) -> String {
         let Self { title, conditions, columns, rows, verdict, .. } = self;
@@ -76,18 +76,18 @@ pub(crate) const CHART: Size = Size { width: 760.0, height: 380.0 };
 pub struct Lines<'a> {
     /// A few words.
     pub title: &'a str,
-    /// How to read it.
+    /// Instruction for reading the picture.
     pub caption: &'a str,
-    /// To the right.
+    /// Axis to the right.
     pub x: (&'a str, Scale),
-    /// Upward.
+    /// Axis upward.
     pub y: (&'a str, Scale),
     /// A name, and points.
     pub lines: Vec<(String, Vec<(f64, f64)>)>,
 }
 
 impl Lines<'_> {
-    /// Them on paper.
+    /// Draws the lines.
     #[must_use]
     pub fn picture(self) -> Picture {
         let points = || self.lines.iter().flat_map(|(_, points)| points);

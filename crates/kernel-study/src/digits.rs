@@ -1,4 +1,4 @@
-//! What follows from the digits of SESAME's report, by the analyses that go for this machine as well.
+//! Answers that follow from the digits of SESAME's report, by the analyses that go for this machine as well.
 
 use iow::hidden_buffer;
 use picture::Scale;
@@ -19,7 +19,7 @@ const TABLE_7_8: &str = include_str!("../../../testdata/kernel-study/table-7-8.s
 
 const MIB: f64 = 1024.0 * 1024.0;
 
-/// All of them.
+/// Returns all of these answers.
 ///
 /// # Errors
 /// None, as long as the files that are compiled in are whole.
@@ -131,13 +131,13 @@ fn parallel_open() -> Result<Answer, Error> {
     })
 }
 
-/// What was done with the file: the operation, and the parts that the kernel's layer served it in.
+/// Returns the operation that was done with the file, and the parts that the kernel's layer served it in.
 fn done(event: &str, record: &str) -> Result<(Span, Vec<Part>), Error> {
     let span = operation(read(TABLE_7_5)?, event)?.unwrap_or_default();
     Ok((span, parts(read(TABLE_7_5)?, record, "node")?))
 }
 
-/// How the report takes the write apart: start latency, input and output, between, stop latency.
+/// Parts of the write in the report: start latency, input and output, between, stop latency.
 const PUBLISHED_WRITE_MS: [u64; 4] = [70, 1315, 186, 29];
 
 fn disks_unlike() -> Result<Answer, Error> {

@@ -11,9 +11,9 @@ use crate::layers::whole;
 /// A message, on one clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Who sent it.
+    /// The sender.
     pub from: u64,
-    /// Who received it.
+    /// The receiver.
     pub to: u64,
     /// The sender's software.
     pub sent: Span,
@@ -54,19 +54,19 @@ pub fn messages<'a>(read: impl Fn() -> Result<Items<'a>, Error>, records: [&str;
 }
 
 impl Message {
-    /// When it was there for its receiver to take.
+    /// Returns the time when the message was there for its receiver to take.
     #[must_use]
     pub fn arrived_ns(&self) -> u64 {
         self.device.unwrap_or(self.sent).end_ns
     }
 
-    /// For how long it lay there because its receiver was late; nothing where the receiver waited.
+    /// Returns the time for which the message lay there because its receiver was late; zero if the receiver waited.
     #[must_use]
     pub fn held_ns(&self) -> u64 {
         self.received.start_ns.saturating_sub(self.arrived_ns())
     }
 
-    /// From the begin of its sending to the end of its reception.
+    /// Returns the time from the begin of the message's sending to the end of its reception.
     #[must_use]
     pub fn end_to_end_ns(&self) -> u64 {
         self.received.end_ns - self.sent.start_ns
@@ -74,20 +74,20 @@ impl Message {
 }
 
 impl Exchange {
-    /// These, in the order in which they were sent.
+    /// Builds an exchange of these messages, in the order in which they were sent.
     #[must_use]
     pub fn new(mut messages: Vec<Message>) -> Self {
         messages.sort_by_key(|message| message.sent);
         Self { messages }
     }
 
-    /// In the order in which they were sent.
+    /// Returns the messages in the order in which they were sent.
     #[must_use]
     pub fn messages(&self) -> &[Message] {
         &self.messages
     }
 
-    /// From the first send to the last reception.
+    /// Returns the time from the first send to the last reception.
     #[must_use]
     pub fn length_ns(&self) -> u64 {
         let start = self.messages.iter().map(|message| message.sent.start_ns).min();
@@ -121,8 +121,9 @@ impl Exchange {
         first.into_iter().chain(path.iter().map(|at| self.messages[*at].to)).collect()
     }
 
-    /// At most how much earlier the exchange would have ended, had this message been taken when it arrived: no more than the path's next
-    /// message at the same receiver lay there, and nothing where the path does not come by.
+    /// Returns the time by which, at most, the exchange would have ended earlier, had this message been taken when it
+    /// arrived: no more than the path's next message at the same receiver lay there, and nothing where the path does
+    /// not come by.
     #[must_use]
     pub fn cost_ns(&self, at: usize) -> u64 {
         let late = &self.messages[at];

@@ -1,13 +1,13 @@
-//! How a count grows with size: exponentially, and whether that breaks at some size.
+//! Growth of a count with size: exponential, and whether that breaks at some size.
 
 use statistics::{Line, pieces};
 
 /// Counts against sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Growth {
-    /// Of the logarithm of the count against the size, over all sizes.
+    /// Line of the logarithm of the count against the size, over all sizes.
     pub all: Line,
-    /// Where it breaks, if it does.
+    /// The place where the growth breaks, if it does.
     pub break_at: Option<Break>,
 }
 
@@ -32,7 +32,8 @@ const SIZES_MIN: usize = 3;
 const JUMP_MIN: f64 = 2.0;
 
 impl Growth {
-    /// Of `(size, count)` in ascending order of size; counts below 1 count as 1. Nothing where there are fewer than three sizes.
+    /// Fits `(size, count)` in ascending order of size; counts below 1 count as 1. None if there are fewer than three
+    /// sizes.
     #[must_use]
     pub fn of(counts: &[(f64, f64)]) -> Option<Self> {
         let points: Vec<(f64, f64)> = counts.iter().map(|(size, count)| (*size, count.max(1.0).ln())).collect();

@@ -3,7 +3,7 @@
 use record::{Items, Value};
 use record_view::{Error, rows};
 
-/// From a moment to a later one, on one clock.
+/// Time from a moment to a later one, on one clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span {
     /// Its begin.
@@ -12,38 +12,38 @@ pub struct Span {
     pub end_ns: u64,
 }
 
-/// What a layer below did for it.
+/// A part of an operation that a layer below served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Who did it: a node, a device, a thread.
+    /// The server: a node, a device, a thread.
     pub server: u64,
-    /// When.
+    /// Time of the part.
     pub span: Span,
-    /// How much it moved.
+    /// Amount that was moved.
     pub n_bytes: u64,
 }
 
-/// Where the time of an operation went.
+/// Division of the time of an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layers {
-    /// Until the first part began.
+    /// Time until the first part began.
     pub start_ns: u64,
-    /// While at least one part was on its way.
+    /// Time while at least one part was on its way.
     pub busy_ns: u64,
-    /// While none was, between the first and the last.
+    /// Time while none was, between the first and the last.
     pub between_ns: u64,
-    /// After the last part had ended.
+    /// Time after the last part had ended.
     pub stop_ns: u64,
 }
 
-/// What one of those that serve parts did.
+/// Work of one of those that serve parts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Server {
-    /// Which.
+    /// The server.
     pub server: u64,
-    /// In all its parts.
+    /// Bytes in all its parts.
     pub n_bytes: u64,
-    /// While it had a part at least.
+    /// Time while it had a part at least.
     pub busy_ns: u64,
 }
 
@@ -114,7 +114,7 @@ pub fn layers(operation: Span, parts: &[Part]) -> Option<Layers> {
     })
 }
 
-/// What each server did within an operation, in the order of their numbers.
+/// Returns the work of each server within an operation, in the order of the servers' numbers.
 #[must_use]
 pub fn servers(operation: Span, parts: &[Part]) -> Vec<Server> {
     let mut found: Vec<u64> = within(operation, parts).map(|part| part.server).collect();

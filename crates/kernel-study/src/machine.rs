@@ -1,4 +1,4 @@
-//! What a machine was seen to do, as answers: figures come from whoever measured.
+//! Answers on what a machine was seen to do: figures come from whoever measured.
 
 mod devices;
 mod files;

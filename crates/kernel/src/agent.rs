@@ -17,16 +17,16 @@ use crate::control::{Answer, Lease, Request};
 use crate::receiver::Receiver;
 use crate::{Engine, Error, Pulled};
 
-/// Where an agent listens, unless it is told otherwise.
+/// Default path of the socket on which an agent listens.
 pub const DEFAULT_SOCKET: &str = "/run/foretop-kernel.sock";
 
-/// As many controllers at a time.
+/// Greatest number of controllers connected at a time.
 const CONNECTIONS_MAX: usize = 32;
 
-/// As many receivers at a time, each with a backlog.
+/// Greatest number of receivers at a time, each with a backlog.
 const RECEIVERS_MAX: usize = 4;
 
-/// A longer line is no request.
+/// Greatest length of a request line, in bytes. A longer line is not a request.
 const LINE_MAX: usize = 1 << 16;
 
 /// Longest wait. A signal that orders to end interrupts it, unless it comes just before.
@@ -35,24 +35,24 @@ const WAIT_MAX: Duration = Duration::from_secs(1);
 /// Longest wait while points are traced, so that their ring does not fill.
 const TRACING_WAIT_MAX: Duration = Duration::from_millis(100);
 
-/// An agent that calibrates its probes is silent for seconds.
+/// Time that a client waits for an answer. An agent that calibrates its probes is silent for seconds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Summaries of all subsystems of many nodes are below.
+/// Greatest length of an answer, in bytes. Summaries of all subsystems of many nodes are below it.
 const ANSWER_MAX: u64 = 16 << 20;
 
-/// What becomes of what an agent measures.
+/// The destination of an agent's measurements.
 pub trait Sink {
-    /// After each pull.
+    /// Takes the results of a pull; called after each pull.
     ///
     /// # Errors
-    /// Where it cannot be kept: the agent ends.
+    /// If they cannot be kept: the agent ends.
     fn pulled(&mut self, engine: &mut Engine, pulled: &[Pulled]) -> Result<(), Error>;
 
-    /// Ten times a second while points are traced.
+    /// Takes traced records; called ten times a second while points are traced.
     ///
     /// # Errors
-    /// Where it cannot be kept: the agent ends.
+    /// If they cannot be kept: the agent ends.
     fn traced(&mut self, engine: &mut Engine) -> Result<(), Error>;
 }
 
@@ -63,7 +63,7 @@ pub struct Agent {
     listener: UnixListener,
     path: PathBuf,
     connections: Vec<Connection>,
-    /// Those that asked to be receivers, until they are begun.
+    /// Connections that asked to be receivers, until they are begun.
     asked: Vec<UnixStream>,
     receivers: Vec<Receiver>,
     /// Receivers whose files are to end.
@@ -74,7 +74,7 @@ pub struct Agent {
     n_tokens: u64,
 }
 
-/// What files of receivers say of where they are from.
+/// Attributes that files of receivers give for their origin.
 type Origin = Box<dyn Fn() -> Vec<(String, String)>>;
 
 struct Connection {
@@ -86,7 +86,7 @@ impl Agent {
     /// Listens at `path`, for this user and this group, if there is one. A socket that a dead agent left there is replaced.
     ///
     /// # Errors
-    /// Where another agent listens, or the socket cannot be made.
+    /// If another agent listens, or the socket cannot be made.
     pub fn listen(engine: Engine, path: &Path, group: Option<u32>) -> Result<Self, Error> {
         let cannot = |source| Error::Listen { path: path.into(), source };
         if UnixStream::connect(path).is_ok() {
@@ -120,14 +120,15 @@ impl Agent {
         })
     }
 
-    /// The same; files of receivers say this of where they are from, asked at the begin of each.
+    /// Returns the agent with these attributes of origin in files of receivers; `origin` is called at the begin of each
+    /// file.
     #[must_use]
     pub fn with_origin(mut self, origin: impl Fn() -> Vec<(String, String)> + 'static) -> Self {
         self.origin = Box::new(origin);
         self
     }
 
-    /// What it measures.
+    /// Returns the engine that measures.
     pub fn engine(&mut self) -> &mut Engine {
         &mut self.engine
     }
@@ -135,7 +136,7 @@ impl Agent {
     /// Serves until `is_over` says so, and hands what is measured to `sink`.
     ///
     /// # Errors
-    /// Where the kernel does not hand out its counters, or the system does not wait.
+    /// If the kernel does not hand out its counters, or the system does not wait.
     pub fn serve(&mut self, is_over: impl Fn() -> bool, sink: &mut dyn Sink) -> Result<(), Error> {
         let mut due_ns = clock::monotonic_ns();
         while !is_over() {
@@ -176,7 +177,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Gives receivers what the sink has taken out.
+    /// Passes on to receivers the records that the sink has taken out.
     fn pass_on(&mut self) {
         let (copies, alarm) = self.engine.copies();
         let is_known = std::mem::replace(&mut self.has_alarm, alarm.is_some());
@@ -245,7 +246,7 @@ impl Agent {
         }
     }
 
-    /// Reads what there is, and answers each line. Nothing comes back where the connection is over.
+    /// Reads the bytes that are there, and answers each line. Returns `None` if the connection is over.
     fn talk(&mut self, mut connection: Connection) -> Option<Connection> {
         let mut bytes = [0; 4096];
         loop {
@@ -312,7 +313,8 @@ impl Agent {
         }
     }
 
-    /// Tells controllers apart that may all change things anyway, as the socket is this user's: it need not be a secret.
+    /// Returns a new token. It tells controllers apart that may all change things anyway, as the socket is this user's,
+    /// so that it need not be a secret.
     fn token(&mut self) -> String {
         self.n_tokens += 1;
         format!("{:x}-{:x}", self.began_ns, self.n_tokens)
@@ -366,15 +368,15 @@ impl Client {
     /// Connects to the agent at `path`, and waits a minute for each answer.
     ///
     /// # Errors
-    /// Where none listens.
+    /// If no agent listens.
     pub fn connect(path: &Path) -> Result<Self, Error> {
         Self::connect_for(path, PATIENCE)
     }
 
-    /// The same, with another time that an answer may take; not zero.
+    /// Connects likewise, with another time that an answer may take; not zero.
     ///
     /// # Errors
-    /// Where none listens.
+    /// If no agent listens.
     pub fn connect_for(path: &Path, patience: Duration) -> Result<Self, Error> {
         let gone = |source| Error::NoAgent { path: path.into(), source };
         let stream = UnixStream::connect(path).map_err(gone)?;
@@ -383,10 +385,10 @@ impl Client {
         Ok(Self { stream: io::BufReader::new(stream), path: path.into() })
     }
 
-    /// Asks, and waits for the answer.
+    /// Sends a request, and waits for the answer.
     ///
     /// # Errors
-    /// Where the agent refuses, goes away, or speaks otherwise.
+    /// If the agent refuses, goes away, or sends something else.
     pub fn ask(&mut self, request: &Request) -> Result<Answer, Error> {
         self.send(request)?;
         self.answer()

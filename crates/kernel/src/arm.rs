@@ -1,45 +1,46 @@
-//! An arm: where counters come from.
+//! An arm: a source of counters.
 
 use crate::control::PointState;
 use crate::{Error, Ran, Reading};
 
 /// A source of readings of one subsystem.
 pub trait Arm {
-    /// `bpf`, `proc` or `tracer`, for the records.
+    /// Returns the arm's name for the records: `bpf`, `proc` or `tracer`.
     fn name(&self) -> &'static str;
 
-    /// All counters as they are.
+    /// Reads all counters as they are.
     ///
     /// # Errors
-    /// Where the kernel does not hand them out.
+    /// If the kernel does not hand the counters out.
     fn read(&mut self) -> Result<Reading, Error>;
 
     /// Looks at one event in so many from this moment on; an arm that does not look at events ignores it.
     ///
     /// # Errors
-    /// Where the kernel does not take it.
+    /// If the kernel refuses the weight.
     fn set_weight(&mut self, weight: u32) -> Result<(), Error>;
 
-    /// What becomes of the events of its points from this moment on; an arm that does not look at events ignores it.
+    /// Sets the states of its points, which decide how their events are handled from this moment on; an arm that does
+    /// not look at events ignores the states.
     ///
     /// # Errors
-    /// Where the kernel does not take it.
+    /// If the kernel refuses the states.
     fn set_states(&mut self, states: &[PointState]) -> Result<(), Error>;
 
     /// Takes its probes off, or puts them back on.
     ///
     /// # Errors
-    /// Where the kernel refuses.
+    /// If the kernel refuses.
     fn set_shed(&mut self, is_shed: bool) -> Result<(), Error>;
 
-    /// Has the kernel keep account of what its programs run for from now on; an arm without programs ignores it.
+    /// Has the kernel keep account of its programs' run times from now on; an arm without programs ignores the call.
     fn begin_account(&mut self) {}
 
-    /// Ends that, and says what they ran for meanwhile, where that is known.
+    /// Ends that account, and returns the run times of its programs meanwhile, if they are known.
     fn end_account(&mut self) -> Option<Ran> {
         None
     }
 
-    /// Probes that this kernel does not have, and what is missing without each.
+    /// Returns the probes that this kernel does not have, and what is missing without each.
     fn missing(&self) -> Vec<String>;
 }

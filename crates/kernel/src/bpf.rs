@@ -46,7 +46,7 @@ const RING_BYTES_MAX: u32 = 1 << 30;
 /// Processes that a measured tree may have.
 const TREE_PROCESSES_MAX: u32 = 1 << 16;
 
-/// Where unified cgroups are mounted, by the two usual ways.
+/// Directories where unified cgroups are mounted, by the two usual ways.
 const CGROUP_ROOTS: [&str; 2] = ["/sys/fs/cgroup/unified", "/sys/fs/cgroup"];
 
 /// A node that is measured by programs in the kernel, and what they share.
@@ -56,18 +56,18 @@ pub struct Bpf {
     btf: Btf<'static>,
     tree: MapHandle,
     records: MapHandle,
-    /// The one of points that a user named, once it has an arm.
+    /// The subsystem of points that a user named, once it has an arm.
     user: Cell<Option<&'static Subsystem>>,
     // Its programs keep the tree.
     _tree_keeper: Option<Loaded>,
 }
 
-/// How programs read the kernel's memory where it may be gone.
+/// Ways in which programs read the kernel's memory where it may be gone.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Loads {
-    /// By `bpf_rdonly_cast` and plain loads, which kernels since 6.17 take.
+    /// `bpf_rdonly_cast` and plain loads, which kernels since 6.17 take.
     Plain,
-    /// By a call that copies.
+    /// A call that copies.
     Copied,
 }
 
@@ -92,15 +92,16 @@ impl Bpf {
     /// Prepares to measure a node, with sizes in these groups.
     ///
     /// # Errors
-    /// Where programs cannot be loaded at all, or the node does not exist.
+    /// If programs cannot be loaded at all, or the node does not exist.
     pub fn open(node: Node, limits: GroupLimits) -> Result<Rc<Self>, Error> {
         Self::open_with_ring(node, limits, RING_BYTES)
     }
 
-    /// The same, with so much room for records of traced points; the next power of two, and a page at least.
+    /// Prepares likewise, with a ring of this size for records of traced points; the next power of two, and a page at
+    /// least.
     ///
     /// # Errors
-    /// As those of [`Self::open`], and where there is no memory for the ring.
+    /// As those of [`Self::open`], and if there is no memory for the ring.
     pub fn open_with_ring(node: Node, limits: GroupLimits, ring_bytes: u32) -> Result<Rc<Self>, Error> {
         libbpf_rs::set_print(None);
         if !Path::new("/sys/kernel/btf/vmlinux").exists() {
@@ -118,10 +119,10 @@ impl Bpf {
         Ok(Rc::new(opened))
     }
 
-    /// The arm of a subsystem, with its programs attached; one without hooks is read from /proc.
+    /// Returns the arm of a subsystem, with its programs attached; one without hooks is read from /proc.
     ///
     /// # Errors
-    /// Where the kernel does not take its programs.
+    /// If the kernel does not take its programs.
     pub fn arm(self: &Rc<Self>, subsystem: &'static Subsystem) -> Result<Box<dyn Arm>, Error> {
         if subsystem.programs.is_empty() {
             return Ok(Box::new(FromProc::new(Path::new("/proc"), subsystem)));
@@ -132,7 +133,8 @@ impl Bpf {
         Ok(Box::new(BpfArm::new(Rc::clone(self), subsystem)?))
     }
 
-    /// What its programs call by this number: those that a user named have none among all.
+    /// Returns the subsystem that programs refer to by this number: that of points that a user named has none among
+    /// all.
     fn subsystem(&self, number: usize) -> Option<&'static Subsystem> {
         crate::all().get(number).copied().or_else(|| self.user.get())
     }
@@ -244,7 +246,7 @@ fn map(kind: MapType, name: &'static str, key: u32, value: u32, n_max: u32) -> R
     MapHandle::create(kind, Some(name), key, value, n_max, &options).map_err(refused("records", "making a map"))
 }
 
-/// All processes that descend from `root`, as /proc shows them.
+/// Returns all processes that descend from `root`, as /proc shows them.
 fn descendants(root: u32) -> Vec<u32> {
     let mut found = Vec::new();
     let mut left = vec![root];
@@ -260,7 +262,7 @@ fn descendants(root: u32) -> Vec<u32> {
     found
 }
 
-/// How many programs of any subsystem this host's kernel holds, whoever loaded them.
+/// Returns the number of programs of any subsystem that this host's kernel holds, whoever loaded them.
 #[must_use]
 pub fn n_loaded() -> usize {
     // The kernel keeps so many letters of a name.
@@ -279,7 +281,7 @@ struct BpfArm {
     subsystem: &'static Subsystem,
     settings: Settings,
     loaded: Option<Loaded>,
-    /// What programs counted that are no longer loaded.
+    /// Counts of programs that are no longer loaded.
     before: Reading,
     run_times: Option<RunTimes>,
     missing: Vec<String>,
@@ -340,7 +342,8 @@ fn until_all_programs_have_seen_it() {
 
 const ALL_PROCESSES: i32 = -1;
 
-/// Says in `bpf/user.bpf.c` which point an attachment is of, and which arguments are its size and its fields.
+/// Returns the cookie for `bpf/user.bpf.c`: the point of an attachment, and which arguments are its size and its
+/// fields.
 fn cookie(point: usize, arguments: Arguments) -> u64 {
     let fields = arguments.fields.iter().take(FIELDS_MAX).map(|(_, argument)| *argument);
     let given = std::iter::once(arguments.size.unwrap_or(0)).chain(fields).enumerate();

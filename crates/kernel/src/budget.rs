@@ -1,35 +1,37 @@
-//! The budget: what to look at less often, or not at all, so that watching stays below a share of a core.
+//! The budget: decides which subsystem is sampled more thinly, or shed, so that watching stays below a share of a core.
 
 use crate::SubsystemCost;
 
-/// One event in more than so many says nothing of an interval, so a subsystem is shed rather than sampled further.
+/// Greatest weight: one event in more than so many says nothing of an interval, so a subsystem is shed rather than
+/// sampled further.
 const WEIGHT_MAX: u32 = 1024;
 
-/// Of a subsystem's cost, the share that sampling could still take away; below it, sampling further is of no use.
+/// Least share of a subsystem's cost that sampling must still be able to remove; below it, sampling further is of no
+/// use.
 const WORTH_SAMPLING: f64 = 0.2;
 
-/// A subsystem is looked at more often again only if all would then take less than this share of the budget.
+/// Share of the budget below which the cost of all must stay for a subsystem to be looked at more often again.
 const ROOM: f64 = 0.6;
 
 /// Intervals that a shed subsystem stays away before it is tried again; each time twice as many.
 const FIRST_REST: u32 = 8;
 const LONGEST_REST: u32 = 512;
 
-/// What is being done about a subsystem's cost.
+/// The measure that is taken against a subsystem's cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// One event in so many is looked at.
+    /// Sampling: one event in so many is looked at.
     Weight(u32),
-    /// Its probes are off.
+    /// Shedding: its probes are off.
     Shed,
 }
 
-/// A subsystem's cost in the last interval, and what had been done about it.
+/// A subsystem's cost in the last interval, and the measure that was in force.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
-    /// Its probes'.
+    /// Cost of its probes.
     pub cost: SubsystemCost,
-    /// While that was measured.
+    /// The measure that was in force while the cost was measured.
     pub measure: Measure,
 }
 
@@ -47,20 +49,20 @@ struct Rest {
 }
 
 impl Budget {
-    /// For so many subsystems, so much of a core together.
+    /// Builds a budget of `cores` of a core for `n_subsystems` subsystems together.
     #[must_use]
     pub fn new(cores: f64, n_subsystems: usize) -> Self {
         Self { cores, rests: vec![Rest { left: 0, next: FIRST_REST }; n_subsystems] }
     }
 
-    /// How much of a core all may take.
+    /// Returns the share of a core that all subsystems together may take.
     #[must_use]
     pub fn cores(&self) -> f64 {
         self.cores
     }
 
-    /// What to do in the next interval, for each subsystem. The dearest is sampled more thinly until all fit, and shed where that
-    /// no longer helps. What was shed rests, and is then tried at its highest weight.
+    /// Returns the measure of each subsystem in the next interval. The dearest is sampled more thinly until all fit,
+    /// and shed where that no longer helps. A subsystem that was shed rests, and is then tried at its highest weight.
     pub fn plan(&mut self, loads: &[Load]) -> Vec<Measure> {
         let mut costs: Vec<SubsystemCost> = loads.iter().map(|load| load.cost).collect();
         let mut plan: Vec<Measure> = loads.iter().map(|load| load.measure).collect();

@@ -1,41 +1,42 @@
-//! How two hosts' clocks compare: their offset and drift, by round trips, and by how much that may be wrong.
+//! Comparison of two hosts' clocks: their offset and drift, by round trips, and error bounds for both.
 //!
 //! The other clock is read between two looks at the own, whatever the ways there and back took, so each trip bounds the offset then
 //! (Cristian 1989). Trips at several times bound the drift.
 
-/// So many trips are kept, evenly spread; a comparison for longer forgets every other.
+/// Greatest number of trips that are kept, evenly spread; a comparison for longer forgets every other.
 const KEPT: usize = 1024;
 
-/// What is known of the two clocks.
+/// Round trips between two clocks.
 #[derive(Clone, Debug, Default)]
 pub struct Clocks {
     trips: Vec<Trip>,
-    /// One trip in so many is kept.
+    /// Number of trips of which one is kept.
     every: usize,
     n: usize,
 }
 
-/// Where the own clock was ahead of the other by something in this range.
+/// Bounds of a trip: the own clock was ahead of the other by something in this range.
 #[derive(Clone, Copy, Debug)]
 struct Trip {
-    /// On the other clock.
+    /// Time on the other clock.
     at_ns: f64,
     least_ns: f64,
     most_ns: f64,
 }
 
-/// How the clocks compare: at `at_ns` of the other, the own shows `offset_ns` more, and that grows by `drift` in each second.
+/// Relation of the clocks: at `at_ns` of the other, the own shows `offset_ns` more, and that grows by `drift` in each
+/// second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Relation {
     /// A moment of the other clock.
     pub at_ns: u64,
-    /// What to add to a time of the other clock to get that of the own, then.
+    /// Offset at that moment: to be added to a time of the other clock to get that of the own.
     pub offset_ns: f64,
-    /// At no trip was the line off by more.
+    /// Error bound of the offset: at no trip was the line off by more.
     pub bound_ns: f64,
     /// Growth of the offset, in parts of a thousand million.
     pub drift_ppb: f64,
-    /// By how much that may be wrong, if the drift was the same all the time. Infinite after a single trip.
+    /// Error bound of the drift, if the drift was the same all the time. Infinite after a single trip.
     pub drift_bound_ppb: f64,
 }
 
@@ -59,7 +60,7 @@ impl Clocks {
         self.trips.push(Trip { at_ns: there_ns as f64, least_ns: ahead(before_ns), most_ns: ahead(after_ns) });
     }
 
-    /// The line through all trips, or as near to them as a line comes.
+    /// Returns the line through all trips, or as near to them as a line comes.
     #[must_use]
     pub fn relation(&self) -> Option<Relation> {
         let (first, last) = (self.trips.first()?, self.trips.last()?);

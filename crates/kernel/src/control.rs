@@ -1,4 +1,4 @@
-//! What controllers ask of an agent, and what it answers: a line of JSON each.
+//! Requests of controllers to an agent, and its answers: a line of JSON each.
 
 mod lease;
 mod settings;
@@ -12,11 +12,11 @@ pub use settings::{PointSetting, share_of_core};
 
 use crate::Traced;
 
-/// What a controller asks for.
+/// A request of a controller.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Request {
-    /// How things are.
+    /// The agent's status.
     Status,
     /// The latest summaries.
     Summaries,
@@ -28,21 +28,21 @@ pub enum Request {
     Receive,
     /// The end of a receiver's file, with the account of what was traced.
     EndReceive {
-        /// What the file begins with.
+        /// Name of the receiver, as at the begin of its file.
         receiver: String,
     },
     /// The right to change things, alone.
     Lease {
-        /// Who asks, for those who are refused meanwhile.
+        /// Name of the asker, for those who are refused meanwhile.
         name: String,
-        /// For how long, from now or from when it is given.
+        /// Length of the lease in seconds, from now or from when it is given.
         seconds: u32,
-        /// Whether to stand in the queue where somebody else has it.
+        /// Whether to stand in the queue if another controller has the lease.
         wait: bool,
     },
     /// Gives the lease back, or leaves the queue.
     Release {
-        /// What came with the lease.
+        /// Token that came with the lease.
         token: String,
     },
     /// Changes what is measured.
@@ -53,11 +53,11 @@ pub enum Request {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Change {
-    /// What came with the lease, where somebody has one.
+    /// Token that came with the lease, if a controller has one.
     pub token: Option<String>,
     /// The whole instrumentation.
     pub is_on: Option<bool>,
-    /// To these nodes only, by number.
+    /// Numbers of the nodes that the change is for; all nodes if absent.
     pub nodes: Option<Vec<u32>>,
     /// Subsystems by name.
     pub subsystems: BTreeMap<String, SubsystemChange>,
@@ -79,79 +79,79 @@ pub struct SubsystemChange {
     pub points: BTreeMap<String, PointState>,
 }
 
-/// What becomes of a point's events.
+/// State of a point, which decides how its events are handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PointState {
     /// Nothing.
     Inactive,
-    /// They count.
+    /// Events are counted.
     Summary,
-    /// They count, and each leaves a record.
+    /// Events are counted, and each leaves a record.
     Trace,
 }
 
-/// What an agent answers.
+/// An answer of an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum Answer {
-    /// It is done.
+    /// The request is done.
     Done,
     /// The lease is the asker's; without a token it is in the queue.
     Leased {
-        /// To be shown with each change.
+        /// Token to be shown with each change.
         token: String,
-        /// Whether it may change things already.
+        /// Whether the asker may change things already.
         is_held: bool,
-        /// Who is before it.
+        /// Names of the controllers before the asker.
         ahead: Vec<String>,
     },
-    /// How things are.
+    /// The agent's status.
     Status(Status),
     /// The latest summaries.
     Summaries {
-        /// Of each node and subsystem.
+        /// Summaries of each node and subsystem.
         summaries: Vec<Summarized>,
     },
-    /// What came of traced points.
+    /// Latest events of traced points.
     Traces {
         /// The monotonic clock, which the events' times compare with.
         now_ns: u64,
-        /// Why points that were traced only count, where they had to give way.
+        /// The reason why points that were traced only count, if they had to give way.
         alarm: Option<String>,
-        /// Each point that anything came of since it was turned on.
+        /// Each point with events since it was turned on.
         traces: Vec<TracedPoint>,
     },
-    /// What time it is.
+    /// The time on the agent's clock.
     Clock {
-        /// On the monotonic clock.
+        /// Time on the monotonic clock.
         now_ns: u64,
     },
-    /// It is not done.
+    /// The request is not done.
     Refused {
-        /// Why, and what would be right.
+        /// The reason, and what would be right.
         why: String,
     },
 }
 
-/// How an agent is doing.
+/// State of an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Status {
     /// The whole instrumentation.
     pub is_on: bool,
     /// Time between two pulls.
     pub interval_ms: u64,
-    /// What all probes may take of a core.
+    /// Share of a core that all probes may take.
     pub budget_cores: Option<f64>,
-    /// What they took in the last interval, by their prices.
+    /// Share of a core that all probes took in the last interval, by their prices.
     pub cost_cores: f64,
-    /// What the agent itself took of a core since it began.
+    /// Share of a core that the agent itself took since it began.
     pub own_cores: f64,
     /// Limits of the size groups.
     pub groups: Vec<u64>,
-    /// Who may change things, if somebody alone may, and for how many seconds more.
+    /// The controller that alone may change things, if there is one, and the number of seconds for which it still may.
     pub holder: Option<(String, u32)>,
-    /// Who waits for that.
+    /// Names of the controllers that wait for the lease.
     pub queue: Vec<String>,
     /// The nodes, in the order of their numbers.
     pub nodes: Vec<Numbered>,
@@ -162,7 +162,7 @@ pub struct Status {
 /// A node with its number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Numbered {
-    /// Any; the numbers of nodes may have gaps.
+    /// Number of the node; the numbers of nodes may have gaps.
     pub number: u32,
     /// `host`, `cgroup:PATH` or `tree:PID`.
     pub node: String,
@@ -177,20 +177,20 @@ pub struct SubsystemStatus {
     pub name: String,
     /// Whether it is measured.
     pub is_on: bool,
-    /// Where counters come from: `bpf`, `proc` or `tracer`.
+    /// Source of the counters: `bpf`, `proc` or `tracer`.
     pub source: String,
-    /// One event in so many is looked at; nothing while its probes are off for the budget's sake.
+    /// Number of events of which one is looked at; `None` while its probes are off for the budget's sake.
     pub weight: Option<u32>,
-    /// What its probes took of a core in the last interval.
+    /// Share of a core that its probes took in the last interval.
     pub cost_cores: f64,
-    /// By what factor its programs ran longer lately than when their prices were measured, which is in the cost.
+    /// Factor by which its programs ran longer lately than when their prices were measured; the cost includes it.
     #[serde(default)]
     pub factor: Option<f64>,
     /// Its points.
     pub points: BTreeMap<String, PointState>,
-    /// What its cost is made of: each program, and `counting` what they found.
+    /// Parts of its cost: each program, and `counting` what they found.
     pub probes: Vec<Paid>,
-    /// What is missing, in words.
+    /// Parts that are missing, in words.
     pub missing: Vec<String>,
 }
 
@@ -199,25 +199,25 @@ pub struct SubsystemStatus {
 pub struct Paid {
     /// A program's name, or `counting`.
     pub what: String,
-    /// For each run or event, as measured on this host.
+    /// Price of each run or event, as measured on this host.
     pub price_ns: f64,
-    /// What a run took lately, by the kernel's account, counting included and the way into the program not.
+    /// Time of a run lately, by the kernel's account, counting included and the way into the program not.
     #[serde(default)]
     pub run_ns: Option<f64>,
     /// Runs or events a second.
     pub per_sec: f64,
-    /// What that took of a core.
+    /// Share of a core that the runs or events took.
     pub cost_cores: f64,
 }
 
-/// What came of a traced point.
+/// The latest events of a traced point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TracedPoint {
     /// The node's number.
     pub node: u32,
     /// The subsystem's name.
     pub subsystem: String,
-    /// The point's.
+    /// The point's name.
     pub point: String,
     /// The arguments that a user named, as events have them.
     #[serde(default)]
@@ -226,7 +226,7 @@ pub struct TracedPoint {
     pub is_traced: bool,
     /// Events received.
     pub received: u64,
-    /// Those of the last whole second.
+    /// Events received in the last whole second.
     pub per_sec: f64,
     /// Events of the subsystem that found no room in the ring, until the latest pull.
     pub dropped: u64,
@@ -243,11 +243,11 @@ pub struct Summarized {
     pub subsystem: String,
     /// `bpf`, `proc` or `tracer`.
     pub source: String,
-    /// On the monotonic clock.
+    /// Begin of the interval, on the monotonic clock.
     pub start_ns: u64,
-    /// On the monotonic clock.
+    /// End of the interval, on the monotonic clock.
     pub end_ns: u64,
-    /// One event in so many was looked at.
+    /// Number of events of which one was looked at.
     pub weight: Option<u32>,
     /// Points with events, by name.
     pub points: BTreeMap<String, PointFigures>,

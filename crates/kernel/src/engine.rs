@@ -1,4 +1,4 @@
-//! What an agent measures: nodes by number, their subsystems, and the changes that controllers make.
+//! The measurements of an agent: nodes by number, their subsystems, and the changes that controllers make.
 
 mod told;
 
@@ -13,7 +13,7 @@ use crate::{Arm, Error, GroupLimits, Node, Options, Price, Pulled, Subsystem, Tr
 
 /// Opens arms of subsystems, and knows what they cost.
 pub trait Opener {
-    /// The arm of a subsystem of a node, with sizes in these groups.
+    /// Opens the arm of a subsystem of a node, with sizes in these groups.
     ///
     /// # Errors
     /// Where it cannot be measured.
@@ -24,7 +24,7 @@ pub trait Opener {
         subsystem: &'static Subsystem,
     ) -> Result<(Box<dyn Arm>, Price), Error>;
 
-    /// Does what takes time before the first probe of several is attached: measures their prices.
+    /// Does the slow work before the first probe of several is attached: measures their prices.
     ///
     /// # Errors
     /// Where it cannot be measured.
@@ -57,7 +57,7 @@ impl Opener for ProcOpener {
 /// Times between pulls that make sense.
 const INTERVAL_MS: std::ops::RangeInclusive<u64> = 10..=3_600_000;
 
-/// What is measured, and how.
+/// The measured nodes and subsystems, and the settings of their measurement.
 pub struct Engine {
     opener: Box<dyn Opener>,
     nodes: BTreeMap<u32, Node>,
@@ -74,7 +74,7 @@ pub struct Engine {
     copies: Option<Vec<(u32, Traced)>>,
 }
 
-/// What controllers want of a subsystem of a node.
+/// State of a subsystem of a node that controllers ask for.
 #[derive(Clone, Debug)]
 struct Wanted {
     subsystem: &'static Subsystem,
@@ -83,7 +83,8 @@ struct Wanted {
 }
 
 impl Engine {
-    /// Dormant: nothing is measured until somebody asks for it. All subsystems are wanted once it is on.
+    /// Builds a dormant engine: nothing is measured until somebody asks for it. All subsystems are wanted once it is
+    /// on.
     #[must_use]
     pub fn new(
         opener: Box<dyn Opener>,
@@ -116,14 +117,15 @@ impl Engine {
         }
     }
 
-    /// The same, but above so many records of traced points a second, all points only count from then on.
+    /// Returns the engine with a rate cap: above so many records of traced points a second, all points only count from
+    /// then on.
     #[must_use]
     pub fn with_rate_cap(mut self, cap: u64) -> Self {
         self.recent.cap = cap;
         self
     }
 
-    /// The same, with points that a user named as one more subsystem of each node, wanted as the others are.
+    /// Returns the engine with points that a user named as one more subsystem of each node, wanted as the others are.
     #[must_use]
     pub fn with_points(mut self, user: &'static Subsystem) -> Self {
         for node in self.nodes.keys() {
@@ -136,7 +138,7 @@ impl Engine {
     /// Makes a change, all of it or nothing.
     ///
     /// # Errors
-    /// Where a name is unknown, a value makes no sense, or the kernel does not take it.
+    /// If a name is unknown, a value makes no sense, or the kernel does not take it.
     pub fn change(&mut self, change: &Change) -> Result<(), Error> {
         let wanted = self.wanted_by(change)?;
         let groups = change.groups.as_deref().map(str::parse).transpose()?;
@@ -231,7 +233,8 @@ impl Engine {
         self.recent.clear();
     }
 
-    /// Has the kernel keep account of what programs run for, now and then, to correct prices by. Says how soon it is to be called again.
+    /// Has the kernel keep account of programs' run times, now and then, to correct prices by. Returns the time until
+    /// it is to be called again.
     pub fn keep_account(&mut self) -> Duration {
         self.watch.keep_account(clock::monotonic_ns())
     }
@@ -239,17 +242,17 @@ impl Engine {
     /// Reads everything that is on.
     ///
     /// # Errors
-    /// Where an arm cannot be read.
+    /// If an arm cannot be read.
     pub fn pull(&mut self) -> Result<Rc<[Pulled]>, Error> {
         self.latest = self.watch.pull()?.into();
         Ok(Rc::clone(&self.latest))
     }
 
-    /// Hands over the records of traced points that there are, with the numbers of their nodes. Where they are more than the cap
-    /// allows, all points only count from now on, and what comes back says so.
+    /// Hands over the records of traced points that there are, with the numbers of their nodes. If they are more than
+    /// the cap allows, all points only count from now on, and the returned text is the reason.
     ///
     /// # Errors
-    /// Where the kernel does not let points go back to counting.
+    /// If the kernel does not let points go back to counting.
     pub fn drain(&mut self, mut each: impl FnMut(u32, Traced)) -> Result<Option<&str>, Error> {
         let (nodes, recent, copies) = (&self.nodes, &mut self.recent, &mut self.copies);
         let number = |node: &Node| nodes.iter().find(|(_, found)| *found == node).map_or(0, |(number, _)| *number);
@@ -269,7 +272,7 @@ impl Engine {
         ))
     }
 
-    /// What the last pull gave.
+    /// Returns the results of the last pull.
     pub(crate) fn latest(&self) -> &[Pulled] {
         &self.latest
     }
@@ -279,7 +282,7 @@ impl Engine {
         self.copies = is_wanted.then(|| self.copies.take().unwrap_or_default());
     }
 
-    /// What was kept for receivers, and why points that were traced only count.
+    /// Returns the records kept for receivers, and the reason why points that were traced only count.
     pub(crate) fn copies(&mut self) -> (Vec<(u32, Traced)>, Option<&str>) {
         (self.copies.as_mut().map(std::mem::take).unwrap_or_default(), self.alarm.as_deref())
     }
@@ -293,7 +296,7 @@ impl Engine {
     /// Has all traced points only count from now on.
     ///
     /// # Errors
-    /// Where the kernel does not take it.
+    /// If the kernel does not take it.
     pub fn retreat(&mut self) -> Result<(), Error> {
         for wanted in self.wanted.values_mut() {
             let traced = wanted.states.iter_mut().filter(|state| **state == PointState::Trace);
@@ -302,13 +305,13 @@ impl Engine {
         self.bring_about()
     }
 
-    /// Limits of the size groups.
+    /// Returns the limits of the size groups.
     #[must_use]
     pub fn groups(&self) -> &GroupLimits {
         &self.groups
     }
 
-    /// Time between two pulls.
+    /// Returns the time between two pulls.
     #[must_use]
     pub fn interval_ms(&self) -> u64 {
         self.interval_ms

@@ -1,44 +1,44 @@
-//! What keeps a measurement from being made.
+//! Errors that keep a measurement from being made.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why a measurement cannot be made as it was asked for.
+/// The reason why a measurement cannot be made as it was asked for.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No subsystem has this name.
+    /// A name that no subsystem has.
     #[error("there is no subsystem `{name}`; there are {known}")]
     NoSuchSubsystem {
-        /// What was asked for.
+        /// Name that was asked for.
         name: String,
-        /// All that there are.
+        /// Names of all subsystems.
         known: String,
     },
-    /// No node has this number.
+    /// A number that no node has.
     #[error("there is no node {number}; there are {known}")]
     NoSuchNode {
-        /// What was asked for.
+        /// Number that was asked for.
         number: u32,
-        /// All that there are.
+        /// Numbers of all nodes.
         known: String,
     },
-    /// No point of the subsystem has this name.
+    /// A name that no point of the subsystem has.
     #[error("subsystem `{subsystem}` has no point `{name}`; `foretop kernel status --points` lists them")]
     NoSuchPoint {
-        /// Whose.
+        /// The subsystem.
         subsystem: &'static str,
-        /// What was asked for.
+        /// Name that was asked for.
         name: String,
     },
     /// A setting that makes no sense.
     #[error("the {what} `{value}` makes no sense; it is {right}")]
     Setting {
-        /// Which.
+        /// Name of the setting.
         what: &'static str,
-        /// What was asked for.
+        /// Value that was asked for.
         value: String,
-        /// What would be right.
+        /// Description of the right values.
         right: &'static str,
     },
     /// The agent cannot listen.
@@ -46,21 +46,21 @@ pub enum Error {
     Listen {
         /// The socket.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// No agent answers.
+    /// Lack of an agent that answers.
     #[error("no agent answers at `{}`; start one with `foretop kernel agent`", path.display())]
     NoAgent {
         /// The socket.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// The agent does not do it.
+    /// The agent refuses the request.
     #[error("the agent refuses: {why}")]
     AgentRefused {
-        /// Its words.
+        /// The reason that the agent gives.
         why: String,
     },
     /// A file of /proc or /sys.
@@ -68,7 +68,7 @@ pub enum Error {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// A file of /proc that does not look as it should.
@@ -76,23 +76,23 @@ pub enum Error {
     Malformed {
         /// The file.
         path: PathBuf,
-        /// What was looked for.
+        /// The part that was looked for.
         what: &'static str,
     },
     /// Limits of size groups that make no groups.
     #[error("size groups `{text}`: {wrong}; give up to 7 ascending sizes, such as `4096,65536,1048576`")]
     Groups {
-        /// What was given.
+        /// Limits that were given.
         text: String,
-        /// What is wrong with it.
+        /// Fault of the limits.
         wrong: &'static str,
     },
     /// A node that cannot be measured.
     #[error("node `{text}`: {wrong}; give `host`, `cgroup:PATH` or `tree:PID`")]
     Node {
-        /// What was given.
+        /// Node that was given.
         text: String,
-        /// What is wrong with it.
+        /// Fault of the node.
         wrong: &'static str,
     },
     /// This arm cannot measure a part of the host.
@@ -100,7 +100,7 @@ pub enum Error {
         "{arm} cannot tell one cgroup or process tree from another; measure the whole host, or run as root with BPF"
     )]
     WholeHostOnly {
-        /// Which arm.
+        /// Name of the arm.
         arm: &'static str,
     },
     /// The kernel has no types of itself, which programs are fitted to it with.
@@ -109,23 +109,23 @@ pub enum Error {
     /// A file of points that makes no points.
     #[error("{wrong}")]
     UserPoints {
-        /// What is wrong with it.
+        /// Fault of the file.
         wrong: String,
     },
-    /// What was measured cannot be written.
+    /// Failure to write the measurements.
     #[error(transparent)]
     Record(#[from] record::Error),
-    /// Not allowed to load programs into the kernel.
+    /// Lack of the right to load programs into the kernel.
     #[error("loading programs into the kernel needs root (or CAP_BPF and CAP_PERFMON); use `--source proc`")]
     NotAllowed,
     /// The kernel refused a program or map.
     #[error("the kernel does not take the programs of subsystem `{subsystem}` ({doing})")]
     Refused {
-        /// Whose.
+        /// The subsystem.
         subsystem: &'static str,
-        /// What was being done.
+        /// The step that failed.
         doing: &'static str,
-        /// What it said.
+        /// Error of the kernel.
         source: io::Error,
     },
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::control::PointState;
 use crate::{Arm, Counters, Error, Reading, Subsystem};
 
-/// What /proc knows of a subsystem of the whole host.
+/// The part of a subsystem of the whole host that /proc counts.
 #[derive(Clone, Debug)]
 pub struct FromProc {
     root: PathBuf,
@@ -14,13 +14,13 @@ pub struct FromProc {
 }
 
 impl FromProc {
-    /// Reads below `root`, which is `/proc` but in tests.
+    /// Builds a source that reads below `root`, which is `/proc` but in tests.
     #[must_use]
     pub fn new(root: &Path, subsystem: &'static Subsystem) -> Self {
         Self { root: root.into(), subsystem }
     }
 
-    /// The text of a file.
+    /// Reads the text of a file.
     ///
     /// # Errors
     /// With its path.
@@ -29,17 +29,17 @@ impl FromProc {
         fs::read_to_string(&path).map_err(|source| Error::Read { path, source })
     }
 
-    /// The number behind a name at the start of a line.
+    /// Returns the number behind a name at the start of a line.
     ///
     /// # Errors
-    /// Where there is no such line.
+    /// If there is no such line.
     pub fn number(&self, text: &str, file: &str, name: &'static str) -> Result<u64, Error> {
         let found =
             text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix([' ', ':'])?.trim().parse().ok());
         found.ok_or_else(|| Error::Malformed { path: self.root.join(file), what: name })
     }
 
-    /// The folders of all processes.
+    /// Returns the folders of all processes.
     #[must_use]
     pub fn processes(&self) -> Vec<PathBuf> {
         let is_process = |path: &PathBuf| {
@@ -50,7 +50,7 @@ impl FromProc {
     }
 }
 
-/// Counters of which only the count is known.
+/// Returns counters of which only the count is known.
 #[must_use]
 pub(crate) fn counted(count: u64) -> Counters {
     Counters { count: Some(count), sampled: count, ..Counters::default() }

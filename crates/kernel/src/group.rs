@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use crate::Error;
 
-/// As many groups as there are at most.
+/// Greatest number of groups.
 pub const N_GROUPS: usize = 8;
 
 /// The greatest sizes of all groups but the last, which has none. Unused groups have the limit `u64::MAX`.
@@ -18,13 +18,13 @@ impl Default for GroupLimits {
 }
 
 impl GroupLimits {
-    /// As many as the kernel's programs compare with.
+    /// Returns all limits, as many as the kernel's programs compare with.
     #[must_use]
     pub fn as_slice(&self) -> &[u64] {
         &self.0
     }
 
-    /// What the group holds: `<= 64`, `<= 512`, `> 8388608`; nothing for a group that is not in use.
+    /// Returns the sizes that the group holds: `<= 64`, `<= 512`, `> 8388608`; `None` for a group that is not in use.
     #[must_use]
     pub fn name(&self, group: usize) -> Option<String> {
         let n = self.0.iter().take_while(|limit| **limit != u64::MAX).count();

@@ -1,4 +1,5 @@
-//! What this host's kernel is doing, at a stated and bounded cost: subsystems of points, their summaries, and what watching them takes.
+//! Measurement of what this host's kernel does, at a stated and bounded cost: subsystems of points, their summaries,
+//! and the cost of the probes.
 //!
 //! A [`Subsystem`] is a group of points with one summary. An arm ([`Arm`]) reads its counters: programs in the kernel with the feature
 //! `bpf` and root, or /proc without either, which knows less and says so. A [`Watch`] turns readings into summaries, knows what its

@@ -1,4 +1,4 @@
-//! What is measured as one: the host, a cgroup, or the processes that descend from one.
+//! Nodes, each of which is measured as one: the host, a cgroup, or the processes that descend from one.
 
 use std::fmt::{self, Display};
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use crate::Error;
 /// A part of this host that is measured as a node of its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Node {
-    /// All of it.
+    /// The whole host.
     #[default]
     Host,
     /// A cgroup of the unified hierarchy and all below it, by its folder.

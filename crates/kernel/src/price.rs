@@ -1,4 +1,5 @@
-//! What probes cost: calibrated prices times how often they are paid, corrected by how long programs take on the host's own work.
+//! Cost of probes: calibrated prices times how often they are paid, corrected by the run times of programs on the
+//! host's own work.
 //!
 //! The kernel's account of run times (`BPF_ENABLE_STATS`) does not see what it takes to call a program, and costs time itself, so that it
 //! does not replace prices. But it tells by what factor programs run longer on this host's own work than on the work that prices
@@ -11,39 +12,39 @@ use crate::Summary;
 pub struct Price {
     /// All of it, the way into programs included.
     pub paid: Toll,
-    /// What of that the kernel's account of run times saw.
+    /// The part that the kernel's account of run times saw.
     pub seen: Toll,
 }
 
-/// What is paid, by run and by event.
+/// Times that probes take, by run and by event.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Toll {
-    /// For each run of each program that finds nothing to count.
+    /// Time for each run of each program that finds nothing to count.
     pub pass_ns: Vec<f64>,
-    /// For each event that is looked at and counted, on top.
+    /// Time for each event that is looked at and counted, on top.
     pub event_ns: f64,
 }
 
-/// What a subsystem's programs did while the kernel kept account of their run times.
+/// Runs of a subsystem's programs while the kernel kept account of their run times.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ran {
-    /// Of each program, how often it ran, and for how many nanoseconds in all, counting included.
+    /// Number of runs of each program, and nanoseconds in all, counting included.
     pub programs: Vec<(u64, u64)>,
     /// Events that were looked at and counted.
     pub n_sampled: u64,
 }
 
-/// What a subsystem's probes took in an interval, by their prices.
+/// Cost of a subsystem's probes in an interval, by their prices.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SubsystemCost {
-    /// Cores for being there at all.
+    /// Cores for being attached at all.
     pub passing_cores: f64,
     /// Cores for counting.
     pub counting_cores: f64,
 }
 
 impl SubsystemCost {
-    /// Together, in cores.
+    /// Returns the sum of both, in cores.
     #[must_use]
     pub fn cores(self) -> f64 {
         self.passing_cores + self.counting_cores
@@ -51,7 +52,7 @@ impl SubsystemCost {
 }
 
 impl Toll {
-    /// Nanoseconds of passing, and of counting.
+    /// Returns the nanoseconds of passing, and of counting.
     fn of(&self, hits: impl Iterator<Item = u64>, n_sampled: u64) -> [f64; 2] {
         let passing = self.pass_ns.iter().zip(hits).map(|(price, hits)| price * hits as f64).sum();
         [passing, self.event_ns * n_sampled as f64]
@@ -59,14 +60,14 @@ impl Toll {
 }
 
 impl Ran {
-    /// The mean run of each program that ran.
+    /// Returns the mean run of this program, if it ran.
     #[must_use]
     pub fn mean_ns(&self, program: usize) -> Option<f64> {
         let (n, ns) = self.programs.get(program)?;
         (*n > 0).then(|| *ns as f64 / *n as f64)
     }
 
-    /// All of these together, which are of the same programs.
+    /// Returns the sum of these accounts, which are of the same programs.
     #[must_use]
     pub fn sum<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
         all.into_iter().fold(Self::default(), |mut sum, ran| {
@@ -79,20 +80,22 @@ impl Ran {
         })
     }
 
-    /// Runs of all programs.
+    /// Returns the number of runs of all programs.
     #[must_use]
     pub fn n_runs(&self) -> u64 {
         self.programs.iter().map(|(n, _)| n).sum()
     }
 }
 
-/// So many runs in a window that lasts [`crate::WINDOW`] weigh as much as what is believed before any ran: that programs run for as long as
-/// when the price was measured. They are 10,000 runs a second, of which a program of 200 ns takes 0.2 % of a core: below, being wrong by
-/// half is little; where a program takes 10 % of a core, 10,000 runs in a window leave the belief 2 %.
+/// Number of runs in a window that lasts [`crate::WINDOW`] that weigh as much as the prior assumption: that programs
+/// run for as long as when the price was measured. They are 10,000 runs a second, of which a program of 200 ns takes
+/// 0.2 % of a core: below, being wrong by half is little; where a program takes 10 % of a core, 10,000 runs in a window
+/// leave the assumption 2 %.
 const BELIEVED_RUNS: f64 = 200.0;
 
 impl Price {
-    /// What the probes took of a core in this interval, where programs run longer by this factor than when the price was measured.
+    /// Returns the cores that the probes took in this interval, if programs run longer by this factor than when the
+    /// price was measured.
     #[must_use]
     pub fn of(&self, summary: &Summary, factor: f64) -> SubsystemCost {
         let span = summary.span_ns().max(1) as f64;
@@ -105,7 +108,8 @@ impl Price {
         }
     }
 
-    /// By what factor programs run longer in these windows than when the price was measured. Nothing where none ran.
+    /// Returns the factor by which programs run longer in these windows than when the price was measured. `None` if
+    /// none ran.
     ///
     /// What lasts for milliseconds and has nothing to do with a program, such as the host taking the processor away in the middle of a
     /// run, multiplies the time of a window with few runs. So each window counts for as much as it has runs, against the belief that
@@ -116,7 +120,7 @@ impl Price {
         statistics::median(&logs).map(f64::exp)
     }
 
-    /// Logarithms, so that half as long and twice as long are equally far from what is believed.
+    /// Returns the factor's logarithm, so that half as long and twice as long are equally far from what is believed.
     fn log_factor(&self, ran: &Ran) -> Option<f64> {
         let expected: f64 = self.seen.of(ran.programs.iter().map(|(n, _)| *n), ran.n_sampled).iter().sum();
         let ran_ns: u64 = ran.programs.iter().map(|(_, ns)| ns).sum();

@@ -10,7 +10,7 @@ pub const N_RANGES: usize = 32;
 pub struct Counters {
     /// Events, each looked at counting for as many as were passed by.
     pub count: Option<u64>,
-    /// Of these, those that were looked at.
+    /// Events that were looked at, of these.
     pub sampled: u64,
     /// Their lengths of time together.
     pub time_ns: Option<u64>,
@@ -22,33 +22,33 @@ pub struct Counters {
     pub min_ns: Option<u64>,
     /// The longest since the previous reading.
     pub max_ns: Option<u64>,
-    /// How many were how long; counters of 32 bits that begin again.
+    /// Histogram of lengths of time; counters of 32 bits that begin again.
     pub ranges: Option<[u32; N_RANGES]>,
 }
 
 /// Operations of a point on their way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flight {
-    /// How many have begun.
+    /// Number of operations that have begun.
     pub begun: u64,
     /// The sum of the moments at which they began.
     pub begun_ns: u64,
-    /// How many have ended.
+    /// Number of operations that have ended.
     pub ended: u64,
     /// The sum of the moments at which those had begun.
     pub ended_ns: u64,
-    /// For how long there was at least one on its way, up to the reading.
+    /// Time for which at least one operation was on its way, up to the reading.
     pub busy_ns: u64,
 }
 
 impl Flight {
-    /// How many are on their way.
+    /// Returns the number of operations that are on their way.
     #[must_use]
     pub fn n_now(&self) -> u64 {
         self.begun.saturating_sub(self.ended)
     }
 
-    /// How long those have been on their way together.
+    /// Returns the time for which the operations on their way have been on their way together.
     #[must_use]
     pub fn accrued_ns(&self, at_ns: u64) -> u64 {
         let begun = self.begun_ns.wrapping_sub(self.ended_ns);
@@ -61,24 +61,24 @@ impl Flight {
 /// All counters of a subsystem.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// When it was taken, on the monotonic clock.
+    /// Time of the reading, on the monotonic clock.
     pub at_ns: u64,
-    /// By point and size group, or processor.
+    /// Counters by point and size group, or processor.
     pub cells: BTreeMap<(usize, usize), Counters>,
-    /// By point.
+    /// Operations on their way, by point.
     pub flights: BTreeMap<usize, Flight>,
-    /// How often each program ran.
+    /// Number of runs of each program.
     pub hits: Vec<u64>,
     /// Records of traced points that were made.
     pub records_made: u64,
-    /// Those of them that found no room in the ring.
+    /// Records of these that found no room in the ring.
     pub records_dropped: u64,
-    /// What was not seen, by its name.
+    /// Number of things that were not seen, by name.
     pub lost: BTreeMap<&'static str, u64>,
 }
 
 impl Reading {
-    /// Events counted so far.
+    /// Returns the number of events looked at so far.
     #[must_use]
     pub fn n_sampled(&self) -> u64 {
         self.cells.values().map(|cell| cell.sampled).sum()

@@ -14,22 +14,23 @@ use record::Format;
 
 use crate::{Error, GroupLimits, Pulled, Recorder, Traced};
 
-/// Above so many bytes that wait to be sent, records of traced points are left out.
+/// Backlog, in bytes, above which records of traced points are left out.
 const BACKLOG_MAX: usize = 16 << 20;
 
-/// A backlog of summaries alone that grows beyond this is that of a receiver which is stuck.
+/// Backlog, in bytes, of summaries alone above which a receiver is stuck.
 const STUCK: usize = 2 * BACKLOG_MAX;
 
-/// What says the receiver's name, first in the file.
+/// Name of the attribute that holds the receiver's name, first in the file.
 pub const RECEIVER: &str = "Receiver";
 
-/// What says that nothing happened but that the agent lives, so that a dead connection is told from a quiet one.
+/// Name of the heartbeat attribute: nothing happened but the agent lives, so that a dead connection is told from a
+/// quiet one.
 pub const ALIVE: &str = "Alive";
 
-/// After so long without a word.
+/// Time without any record after which a heartbeat is sent.
 const ALIVE_AFTER_NS: u64 = 10_000_000_000;
 
-/// What waits to be sent.
+/// Bytes that wait to be sent.
 #[derive(Clone, Default)]
 struct Backlog(Rc<RefCell<VecDeque<u8>>>);
 
@@ -59,7 +60,7 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// Begins its file with what is said of where it is from. `latest` was pulled at this moment.
+    /// Begins its file with the attributes of its origin. `latest` was pulled at this moment.
     pub(crate) fn begin(
         name: String,
         stream: UnixStream,
@@ -102,7 +103,7 @@ impl Receiver {
         Ok(())
     }
 
-    /// Takes a record of a traced point, where there is room for it.
+    /// Takes a record of a traced point, if there is room for it.
     pub(crate) fn traced(&mut self, node: u32, traced: &Traced) -> Result<(), Error> {
         let Some(recorder) = &mut self.recorder else { return Ok(()) };
         let has_room = self.backlog.0.borrow().len() < BACKLOG_MAX;
@@ -111,7 +112,7 @@ impl Receiver {
         if has_room { recorder.trace(node, traced) } else { Ok(()) }
     }
 
-    /// Takes that something had to give way.
+    /// Takes an alarm: something had to give way.
     pub(crate) fn alarm(&mut self, what: &str) -> Result<(), Error> {
         self.recorder.as_mut().map_or(Ok(()), |recorder| recorder.alarm(clock::monotonic_ns(), what))
     }
@@ -129,7 +130,7 @@ impl Receiver {
         recorder.finish().map(|_| ())
     }
 
-    /// Sends what can be sent at once. Says whether the receiver is still wanted: neither gone, nor stuck, nor done.
+    /// Sends what can be sent at once. Returns whether the receiver is still wanted: neither gone, nor stuck, nor done.
     pub(crate) fn send(&mut self) -> bool {
         let now_ns = clock::monotonic_ns();
         if let Some(recorder) = &mut self.recorder
@@ -152,7 +153,7 @@ impl Receiver {
         waiting.len() < STUCK && (self.recorder.is_some() || !waiting.is_empty())
     }
 
-    /// Whether it hung up. What it says otherwise means nothing.
+    /// Whether the receiver hung up. Any other bytes from it mean nothing.
     pub(crate) fn is_gone(&mut self) -> bool {
         let mut bytes = [0; 256];
         match self.stream.read(&mut bytes) {

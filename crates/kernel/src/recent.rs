@@ -7,13 +7,13 @@ use crate::Traced;
 /// Records of a point that are kept.
 const KEPT: usize = 32;
 
-/// Rates are over so long, and so is what the cap is of.
+/// Length of the window of rates, and of the cap.
 const WINDOW_NS: u64 = 1_000_000_000;
 
 /// A point of a node: the node's number, the subsystem's name, the point's number.
 pub type Place = (u32, &'static str, usize);
 
-/// What came of all traced points.
+/// The latest events of all traced points.
 #[derive(Debug)]
 pub struct Recent {
     points: BTreeMap<Place, Latest>,
@@ -23,7 +23,7 @@ pub struct Recent {
     n_in_window: u64,
 }
 
-/// What came of a traced point.
+/// The latest events of a traced point.
 #[derive(Clone, Debug, Default)]
 pub struct Latest {
     /// Records since it was turned on.
@@ -36,7 +36,7 @@ pub struct Latest {
 }
 
 impl Recent {
-    /// Nothing yet; above `cap` records in a second it is too much.
+    /// Builds an empty set; above `cap` records in a second it is too much.
     pub fn new(cap: u64) -> Self {
         Self { points: BTreeMap::new(), cap, window_ns: 0, n_in_window: 0 }
     }
@@ -57,7 +57,7 @@ impl Recent {
         self.n_in_window += 1;
     }
 
-    /// All that there was has been taken. Says whether it was more than the cap allows.
+    /// Returns whether more records came than the cap allows; called when all that there was has been taken.
     pub fn is_too_much(&mut self, now_ns: u64) -> bool {
         let span_ns = now_ns.saturating_sub(self.window_ns);
         let is_too_much = self.n_in_window > self.cap;
@@ -73,7 +73,7 @@ impl Recent {
         is_too_much
     }
 
-    /// The points that anything came of.
+    /// Returns the points with records.
     pub fn points(&self) -> impl Iterator<Item = (Place, &Latest)> {
         self.points.iter().map(|(place, latest)| (*place, latest))
     }

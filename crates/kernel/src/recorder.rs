@@ -98,7 +98,7 @@ impl<W: Write> Recorder<W> {
         self.write(of, &values)
     }
 
-    /// Says something more of the file.
+    /// Writes a further attribute of the file.
     ///
     /// # Errors
     /// Those of the writer that it is given.
@@ -129,7 +129,7 @@ impl<W: Write> Recorder<W> {
         self.write(self.account, &values)
     }
 
-    /// Says that this is all. Gives what belongs into the text beside the file.
+    /// Ends the file. Returns the data that belong into the text beside the file.
     ///
     /// # Errors
     /// Those of the writer that it is given.
@@ -154,7 +154,7 @@ fn account_type() -> RecordType {
     RecordType { name: "Trace Account".into(), attributes: Vec::new(), fields }
 }
 
-/// What records of all traced points have.
+/// Fields that records of all traced points have.
 pub(crate) fn trace_fields() -> Vec<Field> {
     vec![
         Field::integer("node", "", "the node's number"),

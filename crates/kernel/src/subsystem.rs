@@ -10,34 +10,34 @@ include!(concat!(env!("OUT_DIR"), "/subsystems.rs"));
 /// A group of points with one summary.
 #[derive(Debug)]
 pub struct Subsystem {
-    /// On the command line, and of its file in `bpf/`.
+    /// Name on the command line, and of its file in `bpf/`.
     pub name: &'static str,
-    /// In the names of records: `VM Summary`.
+    /// Name in the names of records: `VM Summary`.
     pub title: &'static str,
-    /// What it is about, in a line.
+    /// Its purpose, in a line.
     pub purpose: &'static str,
-    /// Their order is that of the numbers in its programs.
+    /// Its points; their order is that of the numbers in its programs.
     pub points: &'static [Point],
-    /// Those in `bpf/NAME.bpf.c`, in the order of their numbers; none for a subsystem without hooks.
+    /// Its programs in `bpf/NAME.bpf.c`, in the order of their numbers; none for a subsystem without hooks.
     pub programs: &'static [Program],
     /// Points that are made of others.
     pub totals: &'static [Total],
-    /// What /proc knows of the same points.
+    /// Reads the same points from /proc, as far as it has them.
     pub from_proc: fn(&FromProc) -> Result<Reading, Error>,
-    /// What that does not know.
+    /// The part that /proc lacks.
     pub proc_lacks: &'static str,
-    /// What the price of a counted event is measured with.
+    /// Work by which the price of a counted event is measured.
     pub drive: Drive,
 }
 
-/// Where an event is counted.
+/// A place where an event is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
-    /// In the names of fields: `FilePageIn`.
+    /// Name in the names of fields: `FilePageIn`.
     pub name: &'static str,
-    /// For people: `page-in, file`.
+    /// Name for people: `page-in, file`.
     pub label: &'static str,
-    /// What is known of each event.
+    /// Measured properties of each event.
     pub timing: Timing,
     /// Whether events have sizes, asked for and returned, and so groups.
     pub is_sized: bool,
@@ -48,18 +48,18 @@ pub struct Point {
 pub struct Total {
     /// The point.
     pub point: usize,
-    /// What it is the total of. Together they are never more.
+    /// The points of which it is the total. Together they are never more.
     pub parts: &'static [usize],
 }
 
-/// What is known of each event of a point.
+/// Measured properties of each event of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timing {
-    /// That it happened.
+    /// Occurrence of the event.
     Counted,
-    /// How long it took.
+    /// Occurrence and length of time.
     Timed,
-    /// The same, and how many are on their way at any moment.
+    /// Occurrence, length of time, and number of operations on their way at any moment.
     Followed,
     /// No events: time spent, by processor in place of size groups.
     Spent,
@@ -70,14 +70,14 @@ pub enum Timing {
 pub struct Program {
     /// Its function.
     pub name: &'static str,
-    /// Where it is attached.
+    /// Place where it is attached.
     pub attach: Attach,
-    /// What is missing without it.
+    /// The part that is missing without it.
     pub without: &'static str,
 }
 
 impl Program {
-    /// What it is called: a program of a user's points by the label of its point.
+    /// Returns its name: for a program of a user's points, the label of its point.
     #[must_use]
     pub fn label(&self) -> &'static str {
         match self.attach {
@@ -87,7 +87,7 @@ impl Program {
     }
 }
 
-/// Where a program is attached.
+/// Place where a program is attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attach {
     /// A raw tracepoint, by its name.
@@ -102,12 +102,12 @@ pub enum Attach {
     UserProbe(&'static str, &'static str, &'static str, usize, Arguments),
 }
 
-/// What of the arguments of an event is kept; arguments count from 1.
+/// Arguments of an event that are kept; arguments count from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arguments {
-    /// The one that is its size.
+    /// The argument that is the event's size.
     pub size: Option<u8>,
-    /// Those that are fields of its traced records, by name.
+    /// The arguments that are fields of its traced records, by name.
     pub fields: &'static [(&'static str, u8)],
 }
 
@@ -126,7 +126,7 @@ pub enum Drive {
     Messages,
 }
 
-/// Two of one name are the same.
+/// Two subsystems of one name are the same.
 impl PartialEq for Subsystem {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
@@ -135,7 +135,7 @@ impl PartialEq for Subsystem {
 
 impl Eq for Subsystem {}
 
-/// That of a user's points, without points.
+/// The subsystem of a user's points, without points.
 impl Default for &Subsystem {
     fn default() -> Self {
         &EMPTY
@@ -143,7 +143,8 @@ impl Default for &Subsystem {
 }
 
 impl Subsystem {
-    /// Arguments that a user named, of a point of the subsystem `user`, whose programs are one for each point.
+    /// Returns the arguments that a user named, of a point of the subsystem `user`, whose programs are one for each
+    /// point.
     #[must_use]
     pub fn fields(&self, point: usize) -> &'static [(&'static str, u8)] {
         match self.programs.get(point).map(|program| program.attach) {
@@ -157,13 +158,13 @@ impl Subsystem {
     }
 }
 
-/// All that there are, by name.
+/// Returns all subsystems, by name.
 #[must_use]
 pub fn all() -> &'static [&'static Subsystem] {
     FOUND
 }
 
-/// The subsystem of this name; `fs` is short for `filesystem`.
+/// Returns the subsystem of this name; `fs` is short for `filesystem`.
 ///
 /// # Errors
 /// With the names that there are.

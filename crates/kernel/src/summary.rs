@@ -1,20 +1,20 @@
-//! Summaries: what happened between two readings, and since the first.
+//! Summaries of the events between two readings, and since the first.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::{Counters, Error, N_RANGES, Reading, Subsystem, Timing};
 
-/// Sliding averages are over the intervals that began within so long.
+/// Length of the sliding averages, which are over the intervals that began within it.
 const SLIDING_NS: u64 = 60_000_000_000;
 
-/// What happened in an interval; `None` where the arm does not know.
+/// Events of an interval in figures; `None` if the arm does not have the figure.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
     /// Events that ended in it.
     pub count: Option<u64>,
-    /// Those of them that were looked at.
+    /// Number of these events that were looked at.
     pub sampled: u64,
-    /// How long the events took that ended in it, also before it began.
+    /// Time of the events that ended in it, also the time before it began.
     pub time_ns: Option<u64>,
     /// Bytes asked for.
     pub asked: Option<u64>,
@@ -24,7 +24,7 @@ pub struct Figures {
     pub min_ns: Option<u64>,
     /// The longest event.
     pub max_ns: Option<u64>,
-    /// How many took from 2^i ns to twice as long.
+    /// Number of events that took from 2^i ns to twice as long.
     pub ranges: Option<[u32; N_RANGES]>,
     /// Events for each second over the last minute.
     pub sliding_per_sec: Option<f64>,
@@ -41,26 +41,26 @@ pub struct Figures {
 pub struct PointSummary {
     /// Its number in the subsystem.
     pub point: usize,
-    /// Of all size groups together.
+    /// Figures of all size groups together.
     pub all: Figures,
-    /// By size group, or processor.
+    /// Figures by size group, or processor.
     pub groups: BTreeMap<usize, Figures>,
     /// Time that its operations took within the interval: what reaches beyond either end is left out.
     pub within_ns: Option<u64>,
-    /// For how long at least one operation was on its way.
+    /// Time for which at least one operation was on its way.
     pub busy_ns: Option<u64>,
-    /// How many were on their way on average.
+    /// Mean number of operations on their way.
     pub concurrency: Option<f64>,
 }
 
 /// A subsystem in an interval.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    /// What of.
+    /// The subsystem.
     pub subsystem: &'static Subsystem,
-    /// On the monotonic clock.
+    /// Begin of the interval, on the monotonic clock.
     pub start_ns: u64,
-    /// On the monotonic clock.
+    /// End of the interval, on the monotonic clock.
     pub end_ns: u64,
     /// All points, in order.
     pub points: Vec<PointSummary>,
@@ -70,11 +70,11 @@ pub struct Summary {
     pub n_sampled: u64,
     /// Records of traced points that were made, since the first reading.
     pub records_made: u64,
-    /// Those that found no room in the ring, in the interval.
+    /// Records that found no room in the ring, in the interval.
     pub records_dropped: u64,
-    /// The same since the first reading.
+    /// Records that found no room in the ring, since the first reading.
     pub life_dropped: u64,
-    /// What was not seen, by its name.
+    /// Number of things that were not seen, by name.
     pub lost: BTreeMap<&'static str, u64>,
     /// Totals that came out below their parts, in words.
     pub contradictions: Vec<String>,
@@ -96,7 +96,7 @@ impl Account {
         Self { subsystem, sliding: [reading.clone()].into(), last: reading.clone(), first: reading }
     }
 
-    /// What happened from the previous reading to this one.
+    /// Summarizes the events from the previous reading to this one.
     ///
     /// # Errors
     /// None so far; arms that lose readings will have some.
@@ -192,7 +192,7 @@ fn differences(before: &[u64], now: &[u64]) -> Vec<u64> {
     now.iter().enumerate().map(|(i, n)| n.saturating_sub(*before.get(i).unwrap_or(&0))).collect()
 }
 
-/// The counters of these cells together.
+/// Adds up the counters of these cells.
 fn sum(keys: &[(usize, usize)], reading: &Reading) -> Counters {
     let mut sum = Counters::default();
     for cell in keys.iter().filter_map(|key| reading.cells.get(key)) {
@@ -214,7 +214,7 @@ fn sum(keys: &[(usize, usize)], reading: &Reading) -> Counters {
     sum
 }
 
-/// Totals below their parts. Arms read parts first, so that events meanwhile can only make a total greater.
+/// Returns the totals below their parts. Arms read parts first, so that events meanwhile can only make a total greater.
 fn contradictions(subsystem: &Subsystem, reading: &Reading) -> Vec<String> {
     let count =
         |point: usize| reading.cells.range((point, 0)..(point + 1, 0)).filter_map(|(_, cell)| cell.count).sum::<u64>();
@@ -227,7 +227,7 @@ fn contradictions(subsystem: &Subsystem, reading: &Reading) -> Vec<String> {
 }
 
 impl Summary {
-    /// How long the interval was.
+    /// Returns the length of the interval.
     #[must_use]
     pub fn span_ns(&self) -> u64 {
         self.end_ns.saturating_sub(self.start_ns)

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::Subsystem;
 
-/// Arguments of an event that a user can name.
+/// Greatest number of arguments of an event that a user can name.
 pub const FIELDS_MAX: usize = 4;
 
-/// What, where, when, and what the hook passed. In JSON the point is named around it.
+/// An event: its point, place and time, and the values that the hook passed. In JSON the point is named around it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traced {
     /// The subsystem.
@@ -16,28 +16,28 @@ pub struct Traced {
     /// The point's number.
     #[serde(skip)]
     pub point: usize,
-    /// On the monotonic clock.
+    /// Begin, on the monotonic clock.
     pub begin_ns: u64,
-    /// On the monotonic clock; the same for an event without a length.
+    /// End, on the monotonic clock; the same as the begin for an event without a length.
     pub end_ns: u64,
     /// Bytes asked for.
     pub asked: u64,
-    /// What came back; bytes where the point is sized, below zero for an error.
+    /// Value that came back; bytes if the point is sized, below zero for an error.
     pub returned: i64,
     /// The process.
     pub process: u32,
     /// Its thread.
     pub thread: u32,
-    /// Where it ended.
+    /// Processor on which the event ended.
     pub processor: u32,
-    /// It stands for so many events.
+    /// Number of events for which it stands.
     pub weight: u32,
     /// Arguments that a user named, in the order of [`Subsystem::fields`].
     #[serde(default, skip_serializing_if = "are_zero")]
     pub fields: [i64; FIELDS_MAX],
 }
 
-/// As those of all points are that no user named.
+/// Whether all fields are zero, as those of all points are that no user named.
 fn are_zero(fields: &[i64; FIELDS_MAX]) -> bool {
     fields.iter().all(|field| *field == 0)
 }

@@ -20,7 +20,7 @@ pub const EMPTY: Subsystem = Subsystem {
     drive: Drive::None,
 };
 
-/// As many as the programs have room for.
+/// Greatest number of points, as many as the programs have room for.
 const POINTS_MAX: usize = 32;
 
 #[derive(Deserialize)]
@@ -43,7 +43,7 @@ struct Named {
     fields: BTreeMap<String, u8>,
 }
 
-/// The subsystem `user` with the points of a TOML text. It lives as long as the process.
+/// Builds the subsystem `user` with the points of a TOML text. It lives as long as the process.
 ///
 /// # Errors
 /// With the point, and what would be right.
@@ -73,7 +73,7 @@ fn wrong<T>(label: &str, what: &str) -> Result<T, Error> {
     Err(Error::UserPoints { wrong: format!("the point `{label}` {what}") })
 }
 
-/// One for each number of arguments, as a program may read only those that its tracepoint has.
+/// Programs, one for each number of arguments, as a program may read only those that its tracepoint has.
 const AT_TRACEPOINTS: [&str; 5] =
     ["user_tracepoint", "user_tracepoint_1", "user_tracepoint_2", "user_tracepoint_3", "user_tracepoint_4"];
 
@@ -112,7 +112,7 @@ impl Named {
     }
 }
 
-/// The size and fields of a point, which is at something with so many arguments at most.
+/// Returns the size and fields of a point, which is at something with so many arguments at most.
 fn arguments(named: &Named, at: &str, most: u8) -> Result<Arguments, Error> {
     let Named { label, size, fields, .. } = named;
     if named.arguments().any(|argument| !(1..=most).contains(&argument)) {

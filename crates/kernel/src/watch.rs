@@ -6,10 +6,10 @@ use std::time::Duration;
 use crate::control::PointState;
 use crate::{Account, Arm, Budget, Error, Load, Measure, Price, Ran, Subsystem, SubsystemCost, Summary};
 
-/// How a watch goes about its work.
+/// Settings of a watch.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// What all probes may take of a core.
+    /// Share of a core that all probes may take.
     pub budget_cores: Option<f64>,
 }
 
@@ -20,23 +20,23 @@ pub struct Watch {
     window: Window,
 }
 
-/// When the kernel keeps account of what programs run for.
+/// Window in which the kernel keeps account of programs' run times.
 #[derive(Clone, Copy)]
 enum Window {
-    /// Not before this moment.
+    /// The next window begins at this moment, not before.
     Next(u64),
-    /// Since this moment.
+    /// A window is open since this moment.
     Open(u64),
 }
 
-/// The account costs tens of nanoseconds a run, and so it is on for a small share of the time.
+/// Length of a window: the account costs tens of nanoseconds a run, and so it is on for a small share of the time.
 pub const WINDOW: Duration = Duration::from_millis(20);
 const WINDOW_NS: u64 = WINDOW.as_nanos() as u64;
 const WINDOW_EVERY_NS: u64 = 12_000_000_000;
-/// Sooner, until there are as many as correct prices.
+/// Time between the first windows, until there are as many as correct prices.
 const FIRST_WINDOWS_EVERY_NS: u64 = 1_000_000_000;
 
-/// The windows of a minute correct prices.
+/// Number of windows that correct prices: those of a minute.
 pub const N_WINDOWS: usize = 5;
 
 struct Watched {
@@ -44,31 +44,31 @@ struct Watched {
     arm: Box<dyn Arm>,
     account: Account,
     price: Price,
-    /// What its programs ran for in the last windows.
+    /// Run times of its programs in the last windows.
     windows: VecDeque<Ran>,
-    /// That together.
+    /// Sum of those windows.
     ran: Ran,
-    /// By what factor that was more than when the price was measured.
+    /// Factor by which the run times were longer than when the price was measured.
     factor: Option<f64>,
     measure: Measure,
 }
 
-/// What a pull gives of a subsystem.
+/// Result of a pull for a subsystem.
 #[derive(Debug)]
 pub struct Pulled {
-    /// Of which node.
+    /// The node and the subsystem.
     pub key: Key,
-    /// What happened.
+    /// Summary of the interval.
     pub summary: Summary,
-    /// Where that is from.
+    /// Source of the summary.
     pub source: &'static str,
-    /// What the probes took, by their prices.
+    /// Cost of the probes, by their prices.
     pub cost: SubsystemCost,
-    /// How events were looked at in the interval.
+    /// Sampling of events in the interval.
     pub measure: Measure,
 }
 
-/// What is watched: a subsystem of a node.
+/// Key of a watched subsystem of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     /// The node's number.
@@ -78,7 +78,7 @@ pub struct Key {
 }
 
 impl Watch {
-    /// Watches nothing yet.
+    /// Builds a watch of nothing yet.
     #[must_use]
     pub fn new() -> Self {
         Self { watched: Vec::new(), budget: None, window: Window::Next(0) }
@@ -87,7 +87,7 @@ impl Watch {
     /// Adds a subsystem of a node, whose account begins with its first reading.
     ///
     /// # Errors
-    /// Where the arm cannot be read.
+    /// If the arm cannot be read.
     pub fn add(
         &mut self,
         key: Key,
@@ -109,21 +109,21 @@ impl Watch {
         Ok(())
     }
 
-    /// Takes it off, if it is watched.
+    /// Removes the subsystem, if it is watched.
     pub fn remove(&mut self, key: Key) {
         self.watched.retain(|watched| watched.key != key);
     }
 
-    /// Whether it is watched.
+    /// Whether the subsystem is watched.
     #[must_use]
     pub fn has(&self, key: Key) -> bool {
         self.watched(key).is_some()
     }
 
-    /// What becomes of the events of its points.
+    /// Sets the states of its points, which decide how their events are handled.
     ///
     /// # Errors
-    /// Where the arm does not take it.
+    /// If the arm does not take them.
     pub fn set_states(&mut self, key: Key, states: &[PointState]) -> Result<(), Error> {
         match self.watched.iter_mut().find(|watched| watched.key == key) {
             Some(watched) => watched.arm.set_states(states),
@@ -131,28 +131,29 @@ impl Watch {
         }
     }
 
-    /// Where its counters come from.
+    /// Returns the source of its counters.
     #[must_use]
     pub fn source(&self, key: Key) -> Option<&'static str> {
         Some(self.watched(key)?.arm.name())
     }
 
-    /// What its probes cost.
+    /// Returns the price of its probes.
     #[must_use]
     pub fn price(&self, key: Key) -> Option<&Price> {
         Some(&self.watched(key)?.price)
     }
 
-    /// By what factor its programs run longer than when their price was measured, and what they ran for, in the last windows in which the
-    /// kernel kept account of that.
+    /// Returns the factor by which its programs run longer than when their price was measured, and their run times, in
+    /// the last windows in which the kernel kept account of them.
     #[must_use]
     pub fn ran(&self, key: Key) -> Option<(f64, &Ran)> {
         let watched = self.watched(key)?;
         watched.factor.map(|factor| (factor, &watched.ran))
     }
 
-    /// Opens and closes windows of 20 ms, five a minute, the first five a second apart, in which the kernel keeps account of what programs run for; costs are corrected by
-    /// them until the next. Says how soon it is to be called again.
+    /// Opens and closes windows of 20 ms, five a minute, the first five a second apart, in which the kernel keeps
+    /// account of programs' run times; costs are corrected by them until the next. Returns the time until it is to be
+    /// called again.
     pub fn keep_account(&mut self, now_ns: u64) -> Duration {
         if self.watched.is_empty() {
             return Duration::MAX;
@@ -178,7 +179,7 @@ impl Watch {
         Duration::from_nanos(next(&self.window).saturating_sub(now_ns))
     }
 
-    /// What is missing of it, in words.
+    /// Returns the parts of it that are missing, in words.
     #[must_use]
     pub fn missing(&self, key: Key) -> Vec<String> {
         self.watched(key).map(|watched| watched.arm.missing()).unwrap_or_default()
@@ -188,7 +189,7 @@ impl Watch {
         self.watched.iter().find(|watched| watched.key == key)
     }
 
-    /// From now on, all that is watched takes so much of a core at most.
+    /// Sets the budget: from now on, all that is watched takes so much of a core at most.
     pub fn keep(&mut self, options: &Options) {
         self.budget = options.budget_cores.map(|cores| Budget::new(cores, self.watched.len()));
     }
@@ -196,7 +197,7 @@ impl Watch {
     /// Reads all subsystems, and sees to the budget.
     ///
     /// # Errors
-    /// Where an arm cannot be read, or does not take a new weight.
+    /// If an arm cannot be read, or does not take a new weight.
     pub fn pull(&mut self) -> Result<Vec<Pulled>, Error> {
         let mut pulled = Vec::with_capacity(self.watched.len());
         for watched in &mut self.watched {

@@ -1,4 +1,5 @@
-//! What ranks bring to a convergence test, iteration by iteration: made by a relaxation, kept in a file, replayed.
+//! Contributions of ranks to a convergence test, iteration by iteration: made by a relaxation, kept in a file,
+//! replayed.
 //!
 //! A file is text (docs/formats/contributions.md): a first line that says what it is, then a line for each iteration with a number for
 //! each strip of the grid, to all digits.
@@ -8,7 +9,7 @@ use std::fmt::Write;
 use crate::grid::{Colour, Strip};
 use crate::plan::{Data, PlanError};
 
-/// What a file begins with.
+/// The first line of a file.
 const HEAD: &str = "foretop-contributions 1";
 
 /// Sums of changes, by iteration and strip.
@@ -44,7 +45,7 @@ impl Changes {
         Self(iterations)
     }
 
-    /// How many iterations there are.
+    /// Returns the number of iterations.
     #[must_use]
     pub fn n_iterations(&self) -> usize {
         self.0.len()
@@ -64,7 +65,7 @@ impl Changes {
         Self(self.0.iter().map(join).collect())
     }
 
-    /// By strip: iterations in which its own changes are below this.
+    /// Returns by strip the number of iterations in which its own changes are below this.
     #[must_use]
     pub fn n_below(&self, epsilon: f64) -> Vec<u64> {
         let n_strips = self.0.first().map_or(0, Vec::len);
@@ -72,7 +73,7 @@ impl Changes {
         (0..n_strips).map(n_below).collect()
     }
 
-    /// As a file has them.
+    /// Returns the text of a file of these changes.
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut text = format!("{HEAD}\n");
@@ -85,7 +86,7 @@ impl Changes {
         text
     }
 
-    /// What a file says.
+    /// Parses the text of a file.
     ///
     /// # Errors
     /// The first line that is none of such a file.
@@ -107,7 +108,8 @@ impl Changes {
         Ok(Self(iterations))
     }
 
-    /// What one of so many ranks brings: the sum of its strips. Ranks have neighbouring strips, as many each as can be.
+    /// Returns the contributions of one of so many ranks: the sums of its strips. Ranks have neighbouring strips, as
+    /// many each as can be.
     #[cfg(any(test, feature = "mpi"))]
     pub(crate) fn of_rank(&self, rank: u32, n_ranks: u32) -> Vec<f64> {
         let bound = |rank: u32, n_strips: usize| (rank as usize * n_strips) / n_ranks as usize;

@@ -14,7 +14,7 @@ const HOT: f64 = 27_760.0;
 const FROSTY: f64 = -273.15;
 /// The random data are below this.
 const RANDOM_MAX: f64 = 10_000.0;
-/// How far from the diagonal the tridiagonal data are not 0.
+/// Distance from the diagonal within which the tridiagonal data are not 0.
 const BAND: usize = 3;
 
 /// Points whose indices have an even sum, or an odd one.
@@ -34,7 +34,8 @@ pub(crate) struct Strip {
     points: Vec<f64>,
 }
 
-/// By how much more than to their neighbours' mean points go: the best factor of a square's Laplace equation (Young 1954).
+/// Returns the factor by which points go further than to their neighbours' mean: the best one for a square's Laplace
+/// equation (Young 1954).
 #[must_use]
 pub fn relaxation(side: u32) -> f64 {
     2.0 / (1.0 + (std::f64::consts::PI / f64::from(side - 1)).sin())
@@ -61,7 +62,7 @@ impl Strip {
         strip
     }
 
-    /// Where a row of the grid begins.
+    /// Returns the index at which a row of the grid begins.
     fn start(&self, row: usize) -> usize {
         (row + 1 - self.first_row) * self.side
     }
@@ -115,7 +116,7 @@ impl Strip {
     }
 }
 
-/// What a row has at the start: by its place alone, whoever has it.
+/// Fills a row with its data at the start: by its place alone, whichever rank has it.
 fn fill(row: &mut [f64], data: Data, seed: u64, idx: usize) {
     let mut chance = ChaCha8Rng::seed_from_u64(seed);
     chance.set_stream(idx as u64);

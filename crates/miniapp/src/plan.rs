@@ -1,4 +1,4 @@
-//! What a run is asked for, as people write it, and what of that makes no sense.
+//! Plan of a run, as people write it, and the errors of plans that make no sense.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -21,7 +21,7 @@ const SIDE_MAX: u32 = 1 << 14;
 /// A program, and who is slow in it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Which program.
+    /// The program.
     pub app: App,
     /// A rank that does additional work before each allreduce.
     pub straggler: Option<Straggler>,
@@ -41,22 +41,22 @@ pub enum App {
 /// Global sums.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SumPlan {
-    /// How many.
+    /// Number of sums.
     pub n_calls: u64,
-    /// Of each: integers of 4 bytes.
+    /// Size of each sum: integers of 4 bytes.
     pub size: ByteCount,
     /// Sums have so many sizes in turn: that one, twice that, three times that, so that a tree file can lead each over a tree of its own.
     pub n_sizes: u32,
-    /// How much of the time sums are to take beside sorting, in (0,1); none for sums alone.
+    /// Share of the time that sums are to take beside sorting, in (0,1); none for sums alone.
     pub communication_ratio: Option<f64>,
 }
 
 /// Successive over-relaxation on a square grid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SorPlan {
-    /// What is on the grid at the start.
+    /// The data on the grid at the start.
     pub data: Data,
-    /// How large it is.
+    /// The size of the grid.
     pub length: Length,
     /// It has converged when the sum of all changes of an iteration is below this.
     pub epsilon: f64,
@@ -69,19 +69,19 @@ pub struct SorPlan {
 /// Work and allreduces in turn: how much of what delays ranks delays all of them (Bongo 2007, paper 3).
 #[derive(Clone, Debug, PartialEq)]
 pub struct NoisePlan {
-    /// How long each rank works before each allreduce.
+    /// Time that each rank works before each allreduce.
     pub work: Duration,
-    /// How many allreduces.
+    /// Number of allreduces.
     pub n_calls: u64,
-    /// What ranks bring.
+    /// The contributions of ranks.
     pub contributions: Contributions,
     /// It goes on as long as the sum is not below this; else it begins again.
     pub epsilon: f64,
-    /// How that is asked.
+    /// The test whether the sum is below that.
     pub test: ConvergenceTest,
 }
 
-/// What ranks bring to allreduces.
+/// Contributions of ranks to allreduces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Contributions {
     /// Each rank's alone decides, but for the last call's.
@@ -92,16 +92,16 @@ pub enum Contributions {
     File(PathBuf),
 }
 
-/// How large a grid is.
+/// Size of a grid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Length {
     /// So many points on a side.
     Points(u32),
-    /// As many as leave this share of the time, in (0,1), to communication.
+    /// The number of points that leaves this share of the time, in (0,1), to communication.
     BlockedRatio(f64),
 }
 
-/// What is on the grid at the start (Bongo 2007, section 6.5.2).
+/// Data on the grid at the start (Bongo 2007, section 6.5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Data {
@@ -113,15 +113,15 @@ pub enum Data {
     Random,
 }
 
-/// How ranks find out that they have converged.
+/// Test by which ranks find out that they have converged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConvergenceTest {
-    /// By an allreduce after each iteration.
+    /// An allreduce after each iteration.
     Plain,
     /// Not at all.
     None,
-    /// By a conditional allreduce, which waits for other clusters only where it has to.
+    /// A conditional allreduce, which waits for other clusters only if it has to.
     Conditional,
 }
 
@@ -130,22 +130,22 @@ pub enum ConvergenceTest {
 pub struct Straggler {
     /// Which.
     pub rank: Rank,
-    /// How long it works more than others before each allreduce, by calibration.
+    /// Time that it works more than others before each allreduce, by calibration.
     pub span: Duration,
 }
 
-/// Why a plan makes no sense.
+/// The reason why a plan makes no sense.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
     /// A word that an argument does not know.
     #[error("`{}` is not {what}: use {known}", given.escape_debug())]
     Word {
-        /// What it should be.
+        /// The kind of word that it should be.
         what: &'static str,
-        /// What was given.
+        /// The given word.
         given: String,
-        /// What can be given.
+        /// The words that can be given.
         known: &'static str,
     },
     /// No file of contributions.
@@ -171,13 +171,13 @@ pub enum PlanError {
     /// No straggler.
     #[error("`{}` is not a straggler: write RANK:TIME, as in 3:1ms", given.escape_debug())]
     Straggler {
-        /// What was given.
+        /// The given text.
         given: String,
     },
     /// A straggler that is not there.
     #[error("there is no rank {rank} to be late: this run has ranks 0 to {last}")]
     NoStraggler {
-        /// Who should be late.
+        /// The rank that should be late.
         rank: Rank,
         /// The highest rank.
         last: Rank,
@@ -185,17 +185,17 @@ pub enum PlanError {
     /// A share that nothing can have.
     #[error("`{}` is not a share of the time: write a percentage above 0 and below 100, as in 50%", given.escape_debug())]
     Share {
-        /// What was given.
+        /// The given text.
         given: String,
     },
     /// A number that is not between these.
     #[error("{what} is {given}; it must be {needed}")]
     Bounds {
-        /// Of what.
+        /// The name of the number.
         what: &'static str,
-        /// What was given.
+        /// The given number.
         given: String,
-        /// What it must be.
+        /// The range that it must be in.
         needed: String,
     },
 }
@@ -301,7 +301,7 @@ impl Plan {
 }
 
 impl App {
-    /// As people call it.
+    /// Returns the name of the program for people.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {

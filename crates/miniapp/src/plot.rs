@@ -6,13 +6,13 @@ use statistics::digest::Summary;
 
 use crate::record::{RankTimes, RunSeen, kind};
 
-/// Of a chart, without the names beside it.
+/// Size of a chart, without the names beside it.
 const CHART: Size = Size { width: 960.0, height: 420.0 };
 
 /// One kind of step.
 type Pick = fn(&RankTimes) -> &Summary;
 
-/// What each kind of step took on each rank: those that the result has.
+/// Draws the times of each kind of step on each rank: of the kinds that the result has.
 ///
 /// # Errors
 /// A record that is not what its kind says.

@@ -23,15 +23,15 @@ pub mod kind {
 pub struct RunSeen {
     /// `gsum`, `compute-gsum`, `sor` or `noise-allreduce`.
     pub app: String,
-    /// Of an allreduce; the smallest, where they have several sizes in turn.
+    /// Size of an allreduce; the smallest, if they have several sizes in turn.
     pub size_bytes: u64,
-    /// How many sizes in turn: that one, twice that, and so on.
+    /// Number of sizes in turn: that one, twice that, and so on.
     pub n_sizes: u32,
     /// Allreduces, or iterations without any.
     pub n_calls: u64,
-    /// From a barrier to the last allreduce's return, on rank 0.
+    /// Time from a barrier to the last allreduce's return, on rank 0.
     pub run_ns: u64,
-    /// That by the number of calls.
+    /// The quotient of that time and the number of calls.
     pub call_ns: f64,
     /// The share of the time that communication was to take, if one was asked for.
     pub communication_ratio_asked: Option<f64>,
@@ -39,13 +39,13 @@ pub struct RunSeen {
     pub communication_ratio: f64,
     /// Integers that were sorted between two allreduces.
     pub n_sorted: u64,
-    /// Who was late on purpose, as `RANK:TIME`.
+    /// The rank that was late on purpose, as `RANK:TIME`.
     pub straggler: Option<String>,
     /// Allreduces that gave a wrong sum on any rank, each counted on each rank.
     pub n_wrong: u64,
 }
 
-/// What one rank's steps took.
+/// Times of one rank's steps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RankTimes {
     /// Which.
@@ -62,18 +62,18 @@ pub struct RankTimes {
     pub n_wrong: u64,
 }
 
-/// How far a relaxation went.
+/// Result of a relaxation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Relaxed {
-    /// What was on the grid.
+    /// The data on the grid at the start.
     pub data: Data,
     /// Points on a side.
     pub side: u32,
     /// The factor of relaxation.
     pub relaxation: f64,
-    /// As asked for.
+    /// The requested limit of convergence.
     pub epsilon: f64,
-    /// How convergence was tested.
+    /// The test of convergence.
     pub test: ConvergenceTest,
     /// Iterations made.
     pub n_iterations: u64,
@@ -81,18 +81,18 @@ pub struct Relaxed {
     pub changed: Option<f64>,
     /// Whether that is below epsilon.
     pub is_converged: bool,
-    /// Of all points, 16 hexadecimal digits: the same on any number of ranks after as many iterations.
+    /// Checksum of all points, 16 hexadecimal digits: the same on any number of ranks after as many iterations.
     pub checksum: String,
 }
 
 /// Work and allreduces in turn, as rank 0 saw them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Noised {
-    /// How long each rank was to work before each allreduce.
+    /// Time that each rank was to work before each allreduce.
     pub work_ns: u64,
     /// Whether ranks slept for that long, because they have fewer cores than they are.
     pub is_slept: bool,
-    /// What was asked for.
+    /// The requested test.
     pub test: ConvergenceTest,
     /// Whether allreduces were conditional; not so if the library for that was not loaded.
     pub is_conditional: bool,

@@ -17,21 +17,21 @@ use crate::plan::{App, Plan};
 use crate::record::{Noised, RankTimes, Relaxed, RunSeen, kind};
 use crate::times::Times;
 
-/// What a program tunes itself by takes no longer, as far as can be told beforehand.
+/// Longest time of the runs by which a program tunes itself, as far as can be told beforehand.
 const PILOT: Duration = Duration::from_millis(500);
 
-/// What all programs need.
+/// State that all programs need.
 struct Run<'a> {
     session: &'a Session,
     clock: &'a Stopwatch,
     seed: u64,
-    /// What this rank works more than others before each allreduce.
+    /// Work of this rank beyond that of others before each allreduce.
     additional_turns: u64,
     /// Whether there are more ranks than cores.
     is_oversubscribed: bool,
 }
 
-/// What one rank measured.
+/// Measurements of one rank.
 #[derive(Default)]
 struct Measured {
     call: Times,
@@ -46,7 +46,7 @@ struct Measured {
     noised: Option<Noised>,
 }
 
-/// What one rank says of itself in the end.
+/// Report of one rank on itself in the end.
 #[derive(Serialize, Deserialize)]
 struct Told {
     times: RankTimes,
@@ -109,14 +109,14 @@ pub fn run(
 }
 
 impl Run<'_> {
-    /// Where somebody is to be late, this rank works for as long as that.
+    /// Works for the time by which this rank is to be late, if it is to be late.
     fn straggle(&self) {
         if self.additional_turns > 0 {
             turn(self.additional_turns);
         }
     }
 
-    /// What a call and the work before it took in the mean over ranks. Collective.
+    /// Returns the times of a call and of the work before it in the mean over ranks. Collective.
     fn means_ns(&self, measured: &Measured) -> (f64, f64) {
         let mine = [measured.call.mean_ns() + measured.exchange.mean_ns(), measured.work.mean_ns()];
         let mut sums = [0.0; 2];
@@ -125,7 +125,7 @@ impl Run<'_> {
         (sums[0] / n_ranks, sums[1] / n_ranks)
     }
 
-    /// What rank 0 has found. Collective.
+    /// Returns the value of rank 0. Collective.
     fn of_first(&self, mut value: u64) -> u64 {
         self.session.world().process_at_rank(0).broadcast_into(&mut value);
         value
@@ -148,7 +148,8 @@ impl Measured {
     }
 }
 
-/// How long work has to take beside so much communication, for that to have this share of the time.
+/// Returns the time that work has to take beside so much communication, for communication to have this share of the
+/// time.
 fn work_ns(communication_ns: f64, communication_ratio: f64) -> f64 {
     communication_ns * (1.0 - communication_ratio) / communication_ratio
 }

@@ -79,7 +79,7 @@ fn line_of_noise(noised: &Noised) -> String {
     format!("{work} of work, {how}; {way}: {n_true} said to go on, {n_exact} had the sum of all ranks")
 }
 
-/// What one kind of step took on each rank; nothing where there was none.
+/// Returns the table of the times of one kind of step on each rank; nothing if there was none.
 fn of_steps<'a>(
     name: &str,
     ranks: &'a [RankTimes],

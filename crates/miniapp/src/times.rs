@@ -1,4 +1,4 @@
-//! What one rank's calls took.
+//! Times of one rank's calls.
 
 use statistics::digest::{Digest, Summary};
 use statistics::median;
@@ -11,7 +11,7 @@ const N_LAST: usize = 100;
 pub(crate) struct Times {
     digest: Digest,
     total_ns: u64,
-    /// In no order.
+    /// The last times, in no order.
     last_ns: Vec<f64>,
 }
 

@@ -1,20 +1,20 @@
-//! Calls that we make ourselves, all by their `PMPI_` names, which nobody takes.
+//! MPI calls of this library's own, all by their `PMPI_` names, which nobody takes.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 use crate::library::{Handle, Mpi};
 use crate::symbol;
 
-/// What is known of a message that was received.
+/// Properties of a message that was received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Status {
-    /// Who sent it.
+    /// Rank that sent it.
     pub source: c_int,
     /// Its tag.
     pub tag: c_int,
     /// The error, where a call completes several requests.
     pub error: c_int,
-    /// How much of it there was.
+    /// Number of bytes of it.
     pub bytes: u64,
     /// Whether it was called off.
     pub is_cancelled: bool,
@@ -24,7 +24,7 @@ pub struct Status {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{function}` failed with MPI's error {code}")]
 pub struct Failed {
-    /// Which.
+    /// Name of the function.
     pub function: &'static str,
     /// The library's code.
     pub code: c_int,
@@ -48,7 +48,7 @@ macro_rules! calls {
         }
 
         impl Calls {
-            /// None if one is missing.
+            /// Finds all functions; `None` if one is missing.
             pub(crate) fn find() -> Option<Self> {
                 Some(Self {
                     $($field: {
@@ -106,7 +106,7 @@ fn check(function: &'static str, code: c_int) -> Result<(), Failed> {
     if code == 0 { Ok(()) } else { Err(Failed { function, code }) }
 }
 
-/// Bytes as MPI counts them. Our own messages are short.
+/// Returns a number of bytes as MPI counts them. Our own messages are short.
 fn count(bytes: usize) -> c_int {
     c_int::try_from(bytes).expect("our own messages have less than 2 GiB")
 }
@@ -122,7 +122,7 @@ macro_rules! call {
 }
 
 impl Mpi {
-    /// This process's rank.
+    /// Returns this process's rank.
     ///
     /// # Errors
     /// If MPI refuses.
@@ -131,7 +131,7 @@ impl Mpi {
         call!(self, comm_rank(comm.0, &raw mut rank)).map(|()| rank)
     }
 
-    /// How many ranks there are; of an intercommunicator, on this side.
+    /// Returns the number of ranks; of an intercommunicator, on this side.
     ///
     /// # Errors
     /// If MPI refuses.
@@ -158,7 +158,7 @@ impl Mpi {
         call!(self, comm_compare(one.0, other.0, &raw mut result)).map(|()| result <= 1)
     }
 
-    /// A communicator of the same ranks. All of them have to call.
+    /// Makes a communicator of the same ranks. All of them have to call.
     ///
     /// # Errors
     /// If MPI refuses.
@@ -167,7 +167,7 @@ impl Mpi {
         call!(self, comm_dup(comm.0, &raw mut twin)).map(|()| Handle(twin))
     }
 
-    /// Ends one that [`Mpi::comm_dup`] made.
+    /// Frees a communicator that [`Mpi::comm_dup`] made.
     ///
     /// # Errors
     /// If MPI refuses.
@@ -176,7 +176,7 @@ impl Mpi {
         call!(self, comm_free(&raw mut comm))
     }
 
-    /// What a program or the library calls it.
+    /// Returns the name that a program or the library gave it.
     ///
     /// # Errors
     /// If MPI refuses.
@@ -197,7 +197,7 @@ impl Mpi {
         call!(self, comm_get_parent(&raw mut parent)).map(|()| self.handle(parent) != self.constants().comm_null)
     }
 
-    /// Ranks of `MPI_COMM_WORLD` in the order of the communicator's own; -1 for one that is not in it.
+    /// Returns the ranks of `MPI_COMM_WORLD` in the order of the communicator's own; -1 for one that is not in it.
     ///
     /// # Errors
     /// If MPI refuses.
@@ -207,7 +207,7 @@ impl Mpi {
         self.world_ranks_of_group(group)
     }
 
-    /// Likewise of an intercommunicator's other side.
+    /// Returns the ranks of an intercommunicator's other side likewise.
     ///
     /// # Errors
     /// If MPI refuses.
@@ -230,7 +230,7 @@ impl Mpi {
         Ok(ranks.into_iter().map(|rank| if rank == undefined { -1 } else { rank }).collect())
     }
 
-    /// Bytes of data in an element.
+    /// Returns the number of bytes of data in an element.
     ///
     /// # Errors
     /// If MPI refuses.
@@ -289,7 +289,7 @@ impl Mpi {
             && has_ended == 0
     }
 
-    /// What threads may do: 0 for `MPI_THREAD_SINGLE` up to 3 for `MPI_THREAD_MULTIPLE`.
+    /// Returns the thread level: 0 for `MPI_THREAD_SINGLE` up to 3 for `MPI_THREAD_MULTIPLE`.
     ///
     /// # Errors
     /// If MPI refuses.
@@ -393,7 +393,7 @@ impl Mpi {
         Ok((flag != 0).then(|| self.status_in(&status)))
     }
 
-    /// Gives the root's bytes to all.
+    /// Sends the root's bytes to all.
     ///
     /// # Errors
     /// If MPI refuses.
@@ -401,7 +401,7 @@ impl Mpi {
         call!(self, bcast(bytes.as_mut_ptr().cast(), count(bytes.len()), self.constants().byte.0, root, comm.0))
     }
 
-    /// The text that rank 0 has, or as much of it as 256 bytes hold.
+    /// Returns the text that rank 0 has, or as much of it as 256 bytes hold.
     ///
     /// # Errors
     /// If MPI refuses.
@@ -414,7 +414,7 @@ impl Mpi {
         Ok(String::from_utf8_lossy(text).into_owned())
     }
 
-    /// Gives each rank's bytes to all, in the order of the ranks. All have as many.
+    /// Sends each rank's bytes to all, in the order of the ranks. All have as many.
     ///
     /// # Errors
     /// If MPI refuses.

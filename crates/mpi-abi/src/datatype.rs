@@ -1,6 +1,6 @@
 //! The types and operations that MPI itself defines.
 
-/// What an element of a built-in type is.
+/// Kind of an element of a built-in type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// An integer with a sign.
@@ -26,11 +26,11 @@ pub enum Kind {
 /// A built-in type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datatype {
-    /// What it holds.
+    /// Kind of its elements.
     pub kind: Kind,
     /// Bytes of data, as `MPI_Type_size` counts: a pair's padding is not among them.
     pub size_bytes: usize,
-    /// From one element to the next.
+    /// Distance in bytes from one element to the next.
     pub extent_bytes: usize,
 }
 
@@ -64,12 +64,12 @@ pub enum Op {
 }
 
 impl Datatype {
-    /// One whose elements follow each other without a gap.
+    /// Builds a datatype whose elements follow each other without a gap.
     pub(crate) const fn dense(kind: Kind, size_bytes: usize) -> Self {
         Self { kind, size_bytes, extent_bytes: size_bytes }
     }
 
-    /// A value of C and an `int` behind it, as a C compiler lays them out.
+    /// Builds the datatype of a value of C and an `int` behind it, as a C compiler lays them out.
     pub(crate) const fn pair(kind: Kind, value_bytes: usize) -> Self {
         let align = if value_bytes > 4 { value_bytes } else { 4 };
         Self {

@@ -1,4 +1,4 @@
-//! What Fortran programs pass: numbers for handles, and addresses that stand for constants.
+//! Arguments of Fortran programs: numbers for handles, and addresses that stand for constants.
 
 use std::ffi::{CStr, c_int, c_void};
 
@@ -33,7 +33,8 @@ impl Fortran {
         }
     }
 
-    /// The addresses that hold each of the constant's values: the program's common block may be another than the library's own.
+    /// Returns the addresses that hold each of the constant's values: the program's common block may be another than
+    /// the library's own.
     ///
     /// They are looked up at each call, as libraries for Fortran may be loaded later and set some when MPI begins.
     fn addresses(&self, variables: &[&CStr], pointers: &[&CStr]) -> [usize; 2] {
@@ -49,26 +50,26 @@ impl Fortran {
 }
 
 impl Mpi {
-    /// The communicator of a Fortran integer.
+    /// Returns the communicator of a Fortran integer.
     #[must_use]
     pub fn comm_of_fortran(&self, number: c_int) -> Handle {
         to_c(self.fortran.comm_to_c, number)
     }
 
-    /// The datatype of a Fortran integer.
+    /// Returns the datatype of a Fortran integer.
     #[must_use]
     pub fn datatype_of_fortran(&self, number: c_int) -> Handle {
         to_c(self.fortran.datatype_to_c, number)
     }
 
-    /// The operation of a Fortran integer.
+    /// Returns the operation of a Fortran integer.
     #[must_use]
     pub fn op_of_fortran(&self, number: c_int) -> Handle {
         to_c(self.fortran.op_to_c, number)
     }
 
-    /// Addresses that mean `MPI_IN_PLACE` as a Fortran program's buffer; 0 stands for none. Those of a running program never change:
-    /// ask once, after MPI has begun.
+    /// Returns the addresses that mean `MPI_IN_PLACE` as a Fortran program's buffer; 0 stands for none. Those of a
+    /// running program never change: ask once, after MPI has begun.
     #[must_use]
     pub fn fortran_in_place(&self) -> [usize; 2] {
         match self.fortran.library {
@@ -77,7 +78,7 @@ impl Mpi {
         }
     }
 
-    /// Likewise for `MPI_BOTTOM`.
+    /// Returns the addresses for `MPI_BOTTOM` likewise.
     #[must_use]
     pub fn fortran_bottom(&self) -> [usize; 2] {
         match self.fortran.library {
@@ -86,7 +87,7 @@ impl Mpi {
         }
     }
 
-    /// Likewise for `MPI_STATUS_IGNORE`.
+    /// Returns the addresses for `MPI_STATUS_IGNORE` likewise.
     #[must_use]
     pub fn fortran_status_ignore(&self) -> [usize; 2] {
         match self.fortran.library {

@@ -1,4 +1,4 @@
-//! Which library it is, and what its handles and constants are.
+//! The MPI library that the process has loaded, with its handles and constants.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
@@ -57,13 +57,13 @@ pub struct Constants {
     pub status_ignore: usize,
 }
 
-/// What one library's module says of it.
+/// Description of a library, as its module gives it.
 #[derive(Debug)]
 pub(crate) struct Description {
     pub(crate) library: Library,
     /// Bytes of a handle in memory.
     pub(crate) handle_bytes: usize,
-    /// From one status to the next.
+    /// Distance in bytes from one status to the next.
     pub(crate) status_bytes: usize,
     pub(crate) constants: Constants,
     pub(crate) datatypes: Vec<(Handle, Datatype)>,
@@ -81,7 +81,7 @@ pub struct Mpi {
 }
 
 impl Mpi {
-    /// The library, or none if the process has loaded none that is known.
+    /// Returns the library, or `None` if the process has loaded none that is known.
     ///
     /// A library may be loaded later, by a plug-in: the answer is kept only when there is one.
     #[must_use]
@@ -96,33 +96,34 @@ impl Mpi {
         Some(Self { calls: Calls::find()?, fortran: Fortran::find(description.library), description })
     }
 
-    /// Which it is.
+    /// Returns the library's kind.
     #[must_use]
     pub fn library(&self) -> Library {
         self.description.library
     }
 
-    /// Its constants.
+    /// Returns its constants.
     #[inline]
     #[must_use]
     pub fn constants(&self) -> &Constants {
         &self.description.constants
     }
 
-    /// A handle that came as an argument: what lies in its register or on the stack beyond the handle is anything.
+    /// Returns the handle that came as an argument: the bits in its register or on the stack beyond the handle may be
+    /// anything.
     #[inline]
     #[must_use]
     pub fn handle(&self, word: usize) -> Handle {
         Handle(word & self.handle_mask())
     }
 
-    /// What of a word is a handle.
+    /// Returns the mask for the part of a word that is a handle.
     #[must_use]
     pub fn handle_mask(&self) -> usize {
         if self.description.handle_bytes == 4 { 0xffff_ffff } else { usize::MAX }
     }
 
-    /// The handle at a place in an array of handles, as a program of C keeps them.
+    /// Returns the handle at a place in an array of handles, as a program of C keeps them.
     ///
     /// # Safety
     /// The array has that many.
@@ -139,7 +140,7 @@ impl Mpi {
         })
     }
 
-    /// The status at a place in an array. Those of Fortran are laid out alike.
+    /// Returns the status at a place in an array. Those of Fortran are laid out alike.
     ///
     /// # Safety
     /// The array has that many, all written by this library.
@@ -150,32 +151,32 @@ impl Mpi {
         unsafe { (self.description.status)(array.byte_add(at * self.description.status_bytes).cast()) }
     }
 
-    /// What a datatype is, if MPI itself defines it.
+    /// Returns the description of a datatype, if MPI itself defines it.
     #[must_use]
     pub fn datatype(&self, handle: Handle) -> Option<Datatype> {
         self.description.datatypes.iter().find(|(known, _)| *known == handle).map(|(_, datatype)| *datatype)
     }
 
-    /// What an operation is, if MPI itself defines it.
+    /// Returns an operation, if MPI itself defines it.
     #[must_use]
     pub fn op(&self, handle: Handle) -> Option<Op> {
         self.description.ops.iter().find(|(known, _)| *known == handle).map(|(_, op)| *op)
     }
 
-    /// The operation's handle; none if the library does not have it.
+    /// Returns the operation's handle; `None` if the library does not have it.
     #[must_use]
     pub fn op_handle(&self, op: Op) -> Option<Handle> {
         self.description.ops.iter().find(|(_, known)| *known == op).map(|(handle, _)| *handle)
     }
 
-    /// What the library says of itself, in one line.
+    /// Returns the version text of the library, in one line.
     #[must_use]
     pub fn version(&self) -> String {
         version().unwrap_or_default().lines().next().unwrap_or_default().trim().to_owned()
     }
 }
 
-/// Text of the function that may be called at any time; no library's version is longer.
+/// Returns the text of the function that may be called at any time; no library's version is longer.
 fn version() -> Option<String> {
     const LENGTH_MAX: usize = 8192;
     let address = symbol::any(c"PMPI_Get_library_version");

@@ -36,7 +36,8 @@ pub(crate) fn description() -> Description {
     }
 }
 
-/// How much was received in 63 bits, whether cancelled between its halves, then source, tag and error.
+/// Reads a status: number of received bytes in 63 bits, whether cancelled between its halves, then source, tag and
+/// error.
 ///
 /// # Safety
 /// There is a status.
@@ -47,7 +48,7 @@ unsafe fn status(at: *const c_int) -> Status {
     Status { source, tag, error, bytes, is_cancelled: high & 1 != 0 }
 }
 
-/// In the order of their numbers.
+/// Operations in the order of their numbers.
 const OPS: [Op; 12] = [
     Op::Max,
     Op::Min,

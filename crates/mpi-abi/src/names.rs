@@ -1,4 +1,4 @@
-//! Under which names programs call a function of MPI.
+//! Names under which programs call a function of MPI.
 
 /// A symbol by which programs call an MPI function.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,7 +13,8 @@ pub struct Name {
     pub is_large: bool,
 }
 
-/// All names of a C function: its own, those of Fortran compilers for `mpif.h` and `use mpi`, and those of `use mpi_f08`.
+/// Returns all names of a C function: its own, those of Fortran compilers for `mpif.h` and `use mpi`, and those of
+/// `use mpi_f08`.
 ///
 /// A library defines some of them. `has_counts` says whether the function has arguments that MPI 4 made larger.
 #[must_use]

@@ -9,7 +9,7 @@ use crate::datatype::{Datatype, Kind, Op};
 use crate::library::{Constants, Description, Handle, Library};
 use crate::symbol;
 
-/// None if the process has not loaded it.
+/// Returns the library's description; `None` if the process has not loaded it.
 pub(crate) fn description() -> Option<Description> {
     let object = |name: &CStr| {
         let address = symbol::any(name);
@@ -42,7 +42,7 @@ pub(crate) fn description() -> Option<Description> {
     })
 }
 
-/// Source, tag, error, whether cancelled, and in 8 bytes how much was received.
+/// Reads a status: source, tag, error, whether cancelled, and in 8 bytes how much was received.
 ///
 /// # Safety
 /// There is a status.
@@ -68,7 +68,8 @@ const OPS: [(&CStr, Op); 12] = [
     (c"ompi_mpi_op_minloc", Op::MinLoc),
 ];
 
-/// Those whose layout does not depend on how the library was built. Fortran's default types are as its compilers have them unless told otherwise.
+/// Returns the types whose layout does not depend on how the library was built. Fortran's default types are as its
+/// compilers have them unless told otherwise.
 fn datatypes() -> Vec<(&'static CStr, Datatype)> {
     let dense = Datatype::dense;
     vec![

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 /// Our own libraries, which stand before the MPI library and never for it.
 const OURS: [&str; 2] = ["libmpi_tracer", "libmpi_coll"];
 
-/// The next definition of a symbol after the library that this code is part of; null if there is none.
+/// Returns the next definition of a symbol after the library that this code is part of; null if there is none.
 #[must_use]
 pub fn next(name: &CStr) -> *mut c_void {
     // SAFETY: the name ends with a zero byte. The lookup runs no code but that of the dynamic linker.
@@ -15,7 +15,7 @@ pub fn next(name: &CStr) -> *mut c_void {
     if found.is_null() { private(name) } else { found }
 }
 
-/// The definition of a symbol that the program itself would use; null if there is none.
+/// Returns the definition of a symbol that the program itself would use; null if there is none.
 #[must_use]
 pub fn any(name: &CStr) -> *mut c_void {
     // SAFETY: as above.
@@ -23,7 +23,7 @@ pub fn any(name: &CStr) -> *mut c_void {
     if found.is_null() { private(name) } else { found }
 }
 
-/// A symbol of an MPI library that was loaded for a plug-in alone, as Python loads extension modules.
+/// Returns a symbol of an MPI library that was loaded for a plug-in alone, as Python loads extension modules.
 #[cold]
 fn private(name: &CStr) -> *mut c_void {
     let mut paths: Vec<CString> = Vec::new();
@@ -70,19 +70,19 @@ pub struct Function {
 }
 
 impl Function {
-    /// The [`next`] of this name.
+    /// Builds the function for the [`next`] of this name.
     #[must_use]
     pub const fn next(name: &'static CStr) -> Self {
         Self { name, address: AtomicPtr::new(std::ptr::null_mut()) }
     }
 
-    /// Its name.
+    /// Returns its name.
     #[must_use]
     pub fn name(&self) -> &'static CStr {
         self.name
     }
 
-    /// Where it is; null if nowhere.
+    /// Returns its address; null if there is none.
     #[inline(always)]
     #[must_use]
     pub fn address(&self) -> *mut c_void {

@@ -1,4 +1,4 @@
-//! What is known of a tree's calls: a value that can be stored, shown, drawn and compared.
+//! Analysis of a tree's calls: a value that can be stored, shown, drawn and compared.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::Figures;
 pub struct Analysis {
     /// The tree's name.
     pub tree: String,
-    /// The way.
+    /// Direction of the data.
     pub flow: Flow,
     /// Calls by operation.
     pub operations: BTreeMap<String, u64>,
@@ -29,82 +29,82 @@ pub struct Analysis {
     pub n_disordered: u64,
     /// Records of calls given up before, or of collectors that the tree does not have.
     pub n_strangers: u64,
-    /// In each call, the greatest cost of a path.
+    /// Greatest cost of a path in each call.
     pub slowest: Figures,
-    /// Where clocks of all hosts are joined.
+    /// Parts of a call's time, if the clocks of all hosts are joined.
     pub split: Option<Split>,
-    /// As in the tree.
+    /// Nodes, as in the tree.
     pub nodes: Vec<NodeFigures>,
-    /// By rank.
+    /// Paths by rank.
     pub paths: Vec<PathFigures>,
     /// Nodes of one host that hang together.
     pub subtrees: Vec<SubtreeFigures>,
 }
 
-/// How a call's time passes.
+/// Parts of a call's time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Split {
-    /// From the first rank's call to the last one's.
+    /// Time from the first rank's call to the last one's.
     pub arrival: Figures,
-    /// From then until the roots have combined all.
+    /// Time from the last rank's call until the roots have combined all.
     pub reduce: Figures,
-    /// From when the roots have the result until the last rank has it.
+    /// Time from when the roots have the result until the last rank has it.
     pub broadcast: Figures,
 }
 
-/// Of one node.
+/// Figures of one node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeFigures {
-    /// As in the tree.
+    /// Name of the node, as in the tree.
     pub name: String,
-    /// Where it is.
+    /// Host of the node.
     pub host: String,
-    /// The host's.
+    /// Cluster of the host.
     pub cluster: Option<String>,
     /// Position; none for a root.
     pub parent: Option<usize>,
-    /// In the tree's order.
+    /// Contributors in the tree's order.
     pub contributors: Vec<ContributorFigures>,
-    /// What combining took after the last arrival.
+    /// Time of combining after the last arrival.
     pub down_last: Figures,
-    /// What releasing the first took.
+    /// Time of releasing the first contributor.
     pub up_first: Figures,
-    /// Of a root: storing or exchanging the result, or handing it to the operation's root.
+    /// Time in which a root stores or exchanges the result, or hands it to the operation's root.
     pub store: Option<Figures>,
     /// Calls in which this root was the last to get its part of the result ready, among several roots.
     pub n_last: u64,
-    /// How long the first arrival waited, the second and so on.
+    /// Wait of the first arrival, the second and so on.
     pub wait_by_arrival: Vec<Figures>,
     /// t4 − t3 of the first departure, the second and so on.
     pub up_by_departure: Vec<Figures>,
 }
 
-/// Of one contributor to a node.
+/// Figures of one contributor to a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ContributorFigures {
-    /// What it is.
+    /// The contributor.
     pub from: From,
-    /// As tables name it.
+    /// Name of the contributor in tables.
     pub name: String,
-    /// Until the last arrived.
+    /// Wait until the last contributor arrived.
     pub arrival_wait: Figures,
-    /// After the first left.
+    /// Wait after the first contributor left.
     pub departure_wait: Figures,
     /// t2 − t1.
     pub down: Figures,
     /// t4 − t3.
     pub up: Figures,
-    /// Both.
+    /// Sum of both.
     pub total: Figures,
-    /// Of a contributor on another host: the way there and back.
+    /// Way there and back, if the contributor is on another host.
     pub hop: Option<HopFigures>,
-    /// How many times it arrived first, second and so on.
+    /// Number of times that the contributor arrived first, second and so on.
     pub arrived: Vec<u64>,
-    /// How many times it left first, second and so on.
+    /// Number of times that the contributor left first, second and so on.
     pub departed: Vec<u64>,
 }
 
-/// What contributes.
+/// A contributor: a rank or a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum From {
@@ -114,27 +114,28 @@ pub enum From {
     Node(usize),
 }
 
-/// Of a hop between hosts.
+/// Figures of a hop between hosts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HopFigures {
-    /// Where the contributor is.
+    /// Host of the contributor.
     pub host: String,
     /// Whether it leads from one cluster to another.
     pub is_wan: bool,
-    /// There and back. Of calls that go one way, that way, where the clocks of both hosts are joined.
+    /// Time there and back. If calls go one way, time of that way, where the clocks of both hosts are joined.
     pub span: Figures,
 }
 
-/// Of one rank's way to its root.
+/// Figures of one rank's way to its root.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathFigures {
-    /// Whose.
+    /// Rank whose path it is.
     pub rank: Rank,
-    /// Where it runs.
+    /// Host that the rank runs on.
     pub host: String,
     /// The call, from its beginning to its end.
     pub total: Figures,
-    /// The same without arrival waits, which hide the difference between fast and slow paths.
+    /// The call, from its beginning to its end, without arrival waits, which hide the difference between fast and slow
+    /// paths.
     pub cost: Figures,
     /// Calls in which no other path cost as much.
     pub n_slowest: u64,
@@ -142,18 +143,18 @@ pub struct PathFigures {
     pub steps: Vec<(usize, usize)>,
 }
 
-/// Of the nodes of one host that hang together, seen as one: what comes in, and what leaves at the top.
+/// Figures of the nodes of one host that hang together, seen as one: what comes in, and what leaves at the top.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SubtreeFigures {
     /// Position of the node nearest to the root.
     pub node: usize,
-    /// How many nodes there are.
+    /// Number of nodes.
     pub n_nodes: usize,
-    /// From the last arrival anywhere in it until the combined value leaves.
+    /// Time from the last arrival anywhere in the subtree until the combined value leaves.
     pub down_last: Figures,
-    /// From the result's return until the first contributor has it.
+    /// Time from the result's return until the first contributor has it.
     pub up_first: Figures,
-    /// From then until the last one has it.
+    /// Time from when the first contributor has the result until the last one has it.
     pub departure_wait: Figures,
 }
 
@@ -178,17 +179,17 @@ pub enum Part {
 /// One part of a path, with its figures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stage<'a> {
-    /// What.
+    /// The part.
     pub part: Part,
     /// Position of the node.
     pub node: usize,
     /// Position of the contributor that the way comes from.
     pub contributor: usize,
-    /// How long.
+    /// Figures of its time.
     pub figures: &'a Figures,
 }
 
-/// Which part of the machine a stage belongs to.
+/// Level of the machine that a stage belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
@@ -210,7 +211,7 @@ impl std::convert::From<Contributor> for From {
 }
 
 impl Part {
-    /// As tables have it.
+    /// Returns the part's name in tables.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -287,7 +288,7 @@ impl Analysis {
         stages
     }
 
-    /// Which part of the machine a stage belongs to.
+    /// Returns the level of the machine that a stage belongs to.
     #[must_use]
     pub fn level(&self, stage: &Stage<'_>) -> Level {
         let node = &self.nodes[stage.node];

@@ -1,4 +1,4 @@
-//! From stage records to figures, as they come: the same for files and for live rings.
+//! Incremental analysis of stage records: the same for files and for live rings.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,8 @@ use crate::{Analysis, HostClock, Part};
 /// Stamps of calls that are not complete yet: 64 MiB, whatever the tree. Readers of files take turns among ranks, so that this is enough.
 const N_STAMPS_OPEN_MAX: usize = 1 << 22;
 
-/// Takes events of one tree, and knows the figures of all calls so far. Its memory is bounded by the size of the tree.
+/// Analyzer of one tree: takes events, and has the figures of all calls so far. Its memory is bounded by the size of
+/// the tree.
 #[derive(Clone, Debug)]
 pub struct Analyzer {
     ground: Ground,
@@ -24,21 +25,21 @@ pub struct Analyzer {
 /// The mean of one stage in the interval that ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IntervalMean {
-    /// Which way the data of its calls went.
+    /// Direction in which the data of its calls went.
     pub flow: Flow,
-    /// What.
+    /// Part of the path.
     pub part: Part,
     /// Position of the node.
     pub node: usize,
-    /// Position of the contributor, of a part that each contributor has.
+    /// Position of the contributor, if the part is one that each contributor has.
     pub contributor: Option<usize>,
     /// NaN where there was no call.
     pub mean_ns: f64,
 }
 
 impl Analyzer {
-    /// Nothing known yet. `clocks` are those of the hosts, in their order; a host without one stamps in nanoseconds that are joined with
-    /// no other host's.
+    /// Builds an analyzer without calls. `clocks` are those of the hosts, in their order; a host without one stamps in
+    /// nanoseconds that are joined with no other host's.
     #[must_use]
     pub fn new(tree: Tree, hosts: Vec<Host>, mut clocks: Vec<HostClock>) -> Self {
         let layout = Layout::of(tree, hosts);
@@ -68,14 +69,14 @@ impl Analyzer {
         self.totals.values_mut().flat_map(|totals| totals.end_interval(layout)).collect()
     }
 
-    /// All that is known of calls that all ranks wait for.
+    /// Returns the analysis of calls that all ranks wait for.
     #[must_use]
     pub fn analysis(&self) -> Analysis {
         self.totals[&Flow::All].analysis(&self.ground, &self.join)
     }
 
-    /// The same of each way that data went: stages of a reduce and of an allreduce are not added up. That of calls that all ranks wait for
-    /// is there in any case, and comes first.
+    /// Returns an analysis of each way that data went: stages of a reduce and of an allreduce are not added up. That of
+    /// calls that all ranks wait for is there in any case, and comes first.
     #[must_use]
     pub fn analyses(&self) -> Vec<Analysis> {
         self.totals.values().map(|totals| totals.analysis(&self.ground, &self.join)).collect()

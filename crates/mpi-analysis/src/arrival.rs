@@ -1,4 +1,5 @@
-//! What calls alone tell, without a tree: who comes last to collective operations, by clocks that are joined over hosts.
+//! Arrivals by calls alone, without a tree: order of ranks at collective operations, by clocks that are joined over
+//! hosts.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +12,13 @@ use units::Rank;
 /// One rank in the collective operations of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Arrivals {
-    /// Operations.
+    /// Number of operations.
     pub n_calls: u64,
-    /// In how many it came first, second and so on.
+    /// Number of operations to which the rank came first, second and so on.
     pub arrived: Vec<u64>,
-    /// How long it waited for the last, all together.
+    /// Total time that the rank waited for the last.
     pub waited_ns: u64,
-    /// How long the others waited for it where it was the last, all together.
+    /// Total time that the others waited for the rank where it was the last.
     pub kept_waiting_ns: u64,
 }
 
@@ -46,7 +47,7 @@ pub fn arrivals(timeline: &Timeline<'_>, matching: &Matching) -> BTreeMap<Operat
     by_operation
 }
 
-/// As text, with by how much clocks of different hosts may be wrong, if there are several.
+/// Returns arrivals as text, with the error between clocks of different hosts, if there are several.
 #[must_use]
 pub fn arrivals_table(arrivals: &BTreeMap<Operation, BTreeMap<Rank, Arrivals>>, error_ns: u64) -> String {
     if arrivals.is_empty() {

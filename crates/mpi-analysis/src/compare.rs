@@ -10,9 +10,9 @@ use crate::{Analysis, Figures};
 pub struct Comparison {
     /// Mean of the greatest cost in each call, before.
     pub slowest_before_ns: f64,
-    /// And after.
+    /// Mean of the greatest cost in each call, after.
     pub slowest_after_ns: f64,
-    /// Before by after: more than 1 is faster.
+    /// Ratio of before to after: more than 1 is faster.
     pub speedup: f64,
     /// Whether the difference is more than chance makes, for calls that do not depend on each other.
     pub verdict: Verdict,
@@ -20,38 +20,38 @@ pub struct Comparison {
     pub speedup_by_means: f64,
     /// Whether the two ratios are on different sides of 1.
     pub means_mislead: bool,
-    /// How many of the paths that are slowest on average got faster, counted from the slowest until one did not.
+    /// Number of paths slowest on average that got faster, counted from the slowest until one did not.
     pub n_slowest_faster: usize,
-    /// How many ranks got faster on average, of those that both runs have.
+    /// Number of ranks that got faster on average, of those that both runs have.
     pub n_faster: usize,
-    /// Those ranks.
+    /// Ranks that both runs have.
     pub ranks: Vec<RankComparison>,
 }
 
 /// One rank's path in both runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RankComparison {
-    /// Whose.
+    /// Rank whose path it is.
     pub rank: Rank,
     /// Mean cost, arrival waits left out.
     pub before_ns: f64,
-    /// Likewise.
+    /// Mean cost in the second run, arrival waits left out.
     pub after_ns: f64,
-    /// Share of calls in which it was the slowest.
+    /// Share of calls in which the path was the slowest.
     pub slowest_before: f64,
-    /// Likewise.
+    /// The same share in the second run.
     pub slowest_after: f64,
 }
 
-/// What became of the run.
+/// Outcome of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// By more than chance.
+    /// Faster by more than chance.
     Faster,
-    /// By more than chance.
+    /// Slower by more than chance.
     Slower,
-    /// Chance alone could be it.
+    /// Difference that chance alone could make.
     Undecided,
 }
 
@@ -97,7 +97,7 @@ fn descending(analysis: &Analysis) -> Vec<f64> {
     means
 }
 
-/// By the standard error of the difference of two means (Welch), at 95 %.
+/// Judges the difference of two means by its standard error (Welch), at 95 %.
 fn verdict(before: &Figures, after: &Figures) -> Verdict {
     let squared = |figures: &Figures| figures.deviation_ns.powi(2) / figures.count as f64;
     let reach = 1.96 * (squared(before) + squared(after)).sqrt();

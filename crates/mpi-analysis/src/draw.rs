@@ -12,7 +12,7 @@ pub use pathmap::{Track, Waits, compared_pathmap, pathmap, track};
 pub use serialization::serialization;
 pub use timeline::timeline;
 
-/// Of a chart, without the names beside it.
+/// Size of a chart, without the names beside it.
 const CHART: Size = Size { width: 760.0, height: 460.0 };
 
 /// The colour of one of several.

@@ -1,4 +1,4 @@
-//! What stages are expected to take: forecasts of their means, so that one that is slower than it should be stands out.
+//! Expected times of stages: forecasts of their means, so that one that is slower than it should be stands out.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +9,9 @@ use units::Confidence;
 
 use crate::{IntervalMean, Part};
 
-/// Stages are told that were slower than all but one in a thousand forecasts allow.
+/// Confidence of the forecasts: stages are reported that were slower than all but one in a thousand forecasts allow.
 const CONFIDENCE: f64 = 0.999;
-/// Before there are so many means of a stage, nothing is known of how much they vary.
+/// Number of means of a stage below which their variance is unknown.
 const N_MEANS_MIN: usize = 10;
 
 /// Forecasts of the stages of one tree: each is a series with the mean of one interval after the other.
@@ -26,24 +26,24 @@ pub struct Expectations {
 /// A stage that took longer than its forecast allows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Slow {
-    /// Which way the data of its calls went.
+    /// Direction in which the data of its calls went.
     pub flow: Flow,
-    /// What.
+    /// Part of the path.
     pub part: Part,
     /// Position of the node.
     pub node: usize,
-    /// Position of the contributor, of a part that each contributor has.
+    /// Position of the contributor, if the part is one that each contributor has.
     pub contributor: Option<usize>,
-    /// What it took.
+    /// Mean time of the stage.
     pub mean_ns: f64,
-    /// What was expected.
+    /// Expected time.
     pub expected_ns: f64,
     /// The upper end of the forecast's interval.
     pub upper_ns: f64,
 }
 
 impl Slow {
-    /// What tells it from other stages of its tree.
+    /// Returns the key that distinguishes the stage from others of its tree.
     #[must_use]
     pub fn stage(&self) -> (Flow, usize, Part, Option<usize>) {
         (self.flow, self.node, self.part, self.contributor)
@@ -51,7 +51,7 @@ impl Slow {
 }
 
 impl Default for Expectations {
-    /// Of nothing yet.
+    /// Returns expectations without any means yet.
     fn default() -> Self {
         let confidence = Confidence::new(CONFIDENCE).expect("a share between 0 and 1");
         Self { policy: Policy::of(&Spec::ar(2)), confidence, series: BTreeMap::new(), forecast: Forecast::default() }

@@ -8,7 +8,7 @@ use statistics::digest::Digest;
 /// The window of the sliding median, as the papers have it.
 const N_LAST: usize = 100;
 
-/// What is told of a quantity. All zero where there was no call.
+/// Figures of a quantity. All zero if there was no call.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
     /// Calls.
@@ -21,7 +21,7 @@ pub struct Figures {
     pub min_ns: f64,
     /// Greatest.
     pub max_ns: f64,
-    /// When that was over, by the clock of rank 0's host, where moments are known.
+    /// Moment when the greatest was over, by the clock of rank 0's host, where moments are known.
     pub max_at_ns: u64,
     /// Median of the last 100 calls.
     pub median_last_ns: f64,
@@ -51,7 +51,7 @@ impl Running {
         self.record_at(span_ns, 0);
     }
 
-    /// The same of one that was over at this moment.
+    /// Takes note of one call that was over at this moment.
     pub(crate) fn record_at(&mut self, span_ns: u64, at_ns: u64) {
         self.longest = self.longest.max((span_ns, at_ns));
         self.digest.record(span_ns);
@@ -62,13 +62,13 @@ impl Running {
         self.interval = (self.interval.0 + 1, self.interval.1.saturating_add(span_ns));
     }
 
-    /// The mean since this was last asked; NaN where there was no call.
+    /// Returns the mean since the last call of this function; NaN where there was no call.
     pub(crate) fn end_interval(&mut self) -> f64 {
         let (count, sum) = std::mem::take(&mut self.interval);
         sum as f64 / count as f64
     }
 
-    /// What is known so far.
+    /// Returns the figures so far.
     #[must_use]
     pub fn figures(&self) -> Figures {
         let summary = self.digest.summary();

@@ -13,7 +13,7 @@ const FAST: f64 = 0.75;
 /// Paths through stages of the same kinds that take about as long.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Group {
-    /// Whose, in ascending order.
+    /// Ranks in ascending order.
     pub ranks: Vec<Rank>,
     /// The one whose cost is nearest to the group's.
     pub representative: Rank,
@@ -27,7 +27,7 @@ pub struct Group {
     pub is_fast: bool,
 }
 
-/// What paths are compared by.
+/// Features that paths are compared by.
 struct Shape {
     kinds: Vec<(Part, bool)>,
     means_ns: Vec<f64>,

@@ -1,5 +1,5 @@
-//! What to look at and what to try, with the figures that speak for it. A hint never says what trying it would gain: parts of a tree
-//! act on each other, and only a measurement tells.
+//! Hints about stages that take much of a path, with remedies and the evidence for them. A hint never states what a
+//! remedy would gain: parts of a tree act on each other, and only a measurement shows it.
 
 use mpi_trace::Flow;
 use serde::Serialize;
@@ -14,7 +14,7 @@ const LARGE: f64 = 0.2;
 /// A stage that takes much of a representative path.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Hint {
-    /// Which of the six symptoms.
+    /// The symptom, one of six.
     pub part: Part,
     /// Position of the node.
     pub node: usize,
@@ -24,9 +24,9 @@ pub struct Hint {
     pub mean_ns: f64,
     /// Its share of the whole path, arrival waits included.
     pub share: f64,
-    /// What may be tried.
+    /// Remedies that may be tried.
     pub remedies: &'static [Remedy],
-    /// What it is, and the figures.
+    /// Description of the symptom, and the figures.
     pub evidence: String,
 }
 
@@ -34,15 +34,15 @@ pub struct Hint {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Remedy {
-    /// Of work between ranks: no tree helps those who wait for a rank that computes.
+    /// Rebalancing of work between ranks: no tree helps those who wait for a rank that computes.
     Rebalance,
-    /// Of nodes to hosts, so that those who come late have a shorter way.
+    /// Remapping of nodes to hosts, so that those who come late have a shorter way.
     Remap,
     /// More levels: each node joins fewer.
     Deeper,
     /// Fewer levels: fewer hops on each way.
     Broader,
-    /// Of nodes on one host, so that fewer wait for the same wake-up.
+    /// A level of nodes inside one host, so that fewer wait for the same wake-up.
     LevelInsideHost,
     /// Another way to wake who waits.
     Wake,
@@ -51,7 +51,7 @@ pub enum Remedy {
 }
 
 impl Remedy {
-    /// As an advice.
+    /// Returns the remedy as an advice.
     #[must_use]
     pub fn advice(self) -> &'static str {
         match self {
@@ -67,8 +67,8 @@ impl Remedy {
 }
 
 impl Analysis {
-    /// One for each large stage on a representative path of each slow group, the largest share first. Arrival waits are those of the path
-    /// that waits longest: who keeps the others waiting does not wait.
+    /// Returns a hint for each large stage on a representative path of each slow group, the largest share first.
+    /// Arrival waits are those of the path that waits longest: who keeps the others waiting does not wait.
     #[must_use]
     pub fn hints(&self) -> Vec<Hint> {
         let groups = self.groups();

@@ -1,4 +1,4 @@
-//! How a host's ticks become nanoseconds.
+//! Conversion of a host's ticks to nanoseconds.
 
 use mpi_trace::{Alignment, Line};
 
@@ -8,14 +8,14 @@ use mpi_trace::{Alignment, Line};
 /// nothing rests on them but the split of a call over several hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostClock {
-    /// From ticks to the host's monotonic clock.
+    /// Line from ticks to the host's monotonic clock.
     pub line: Line,
-    /// From there to the clock of rank 0's host; none where the hosts were not compared.
+    /// Alignment of that clock with the clock of rank 0's host; none if the hosts were not compared.
     pub alignment: Option<Alignment>,
 }
 
 impl HostClock {
-    /// One whose ticks are nanoseconds, and that was compared with no other.
+    /// Returns a clock whose ticks are nanoseconds, and that was compared with no other.
     #[must_use]
     pub fn alone() -> Self {
         Self { line: Line::identity(), alignment: None }

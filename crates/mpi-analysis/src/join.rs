@@ -28,7 +28,7 @@ pub(crate) struct Join {
 }
 
 const NONE: (u64, u64) = (u64::MAX, 0);
-/// Where counting begins, so that a rank may be behind the first one seen.
+/// First number of the count, so that a rank may be behind the first one seen.
 const START: u64 = 1 << 32;
 
 impl Join {
@@ -44,7 +44,7 @@ impl Join {
         }
     }
 
-    /// Takes an event; the call that it completes, if it does.
+    /// Takes an event, and returns the call that it completes, if any.
     pub(crate) fn take(&mut self, event: &Event) -> Option<Stamps> {
         let Subject::Stage { collector, sequence } = event.subject else { return None };
         let sequence = self.unwrap(sequence);
@@ -77,7 +77,7 @@ impl Join {
         self.open.len() as u64
     }
 
-    /// Of all numbers with these low bits the one nearest to the newest.
+    /// Returns the number nearest to the newest among all numbers with these low bits.
     fn unwrap(&mut self, sequence: u32) -> u64 {
         let newest = self.newest.unwrap_or(START + u64::from(sequence));
         let away = sequence.wrapping_sub(newest as u32).cast_signed();

@@ -1,4 +1,4 @@
-//! What the kernel said of ranks while they ran, to be read beside what they took.
+//! Kernel counters of ranks while they ran, to be read beside the times of their stages.
 
 use std::collections::BTreeMap;
 
@@ -7,30 +7,30 @@ use mpi_trace::{Alignment, Recording};
 use serde::Serialize;
 use units::Rank;
 
-/// Of a rank; the oldest go. A megabyte of memory.
+/// Samples kept of a rank; the oldest go. A megabyte of memory.
 const N_SAMPLES_MAX: usize = 1 << 14;
 
 /// Samples of each rank, by their moments on the clock of rank 0's host.
 #[derive(Clone, Debug, Default)]
 pub struct KernelLog(BTreeMap<Rank, BTreeMap<u64, KernelNote>>);
 
-/// What happened on a host in some span of time.
+/// Kernel counters of a host in some span of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Kernel {
-    /// How long it was between the samples.
+    /// Time between the samples.
     pub span_ns: u64,
     /// Context switches of the ranks' main threads that they did not ask for.
     pub n_forced_switches: u64,
-    /// And those when they waited for something.
+    /// Context switches of the ranks' main threads when they waited for something.
     pub n_voluntary_switches: u64,
-    /// How long they were ready to run and had no processor, all together.
+    /// Total time in which the ranks' main threads were ready to run and had no processor.
     pub waited_ns: u64,
-    /// What the hypervisor gave to others, of all processors.
+    /// Steal time: time that the hypervisor gave to others, of all processors.
     pub stolen_ns: u64,
 }
 
 impl KernelLog {
-    /// Of what was recorded.
+    /// Builds the log of what was recorded.
     #[must_use]
     pub fn of(recordings: &[Recording]) -> Self {
         let mut log = Self::default();
@@ -50,8 +50,8 @@ impl KernelLog {
         }
     }
 
-    /// Of the host that these ranks are on: between the last samples before and the first ones after a span of time, or all of the run.
-    /// None where no rank has two samples.
+    /// Returns the counters of the host that these ranks are on: between the last samples before and the first ones
+    /// after a span of time, or all of the run. None where no rank has two samples.
     #[must_use]
     pub fn during(&self, ranks: impl IntoIterator<Item = Rank>, span_ns: Option<(u64, u64)>) -> Option<Kernel> {
         let (from, until) = span_ns.unwrap_or((0, u64::MAX));

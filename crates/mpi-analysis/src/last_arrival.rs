@@ -1,4 +1,5 @@
-//! Who was late: the path from a root along those for whom the others waited longest, which ends in the culprit, and how often each was last.
+//! Last arrivals: the path from a root along those for whom the others waited longest, which ends in the culprit, and
+//! how often each was last.
 
 use serde::Serialize;
 
@@ -14,15 +15,15 @@ pub struct LastArrival {
     pub node: usize,
     /// Position of the contributor.
     pub contributor: usize,
-    /// What it is.
+    /// The contributor.
     pub from: From,
-    /// As tables name it.
+    /// Name of the contributor in tables.
     pub name: String,
     /// Calls in which it was the last to arrive.
     pub n_last: u64,
-    /// Of all calls.
+    /// Share of these calls among all.
     pub share: f64,
-    /// How long the others at this node waited for the last, on average.
+    /// Mean time that the others at this node waited for the last.
     pub others_waited_ns: f64,
     /// Whether it was last much more often than if all were alike.
     pub stands_out: bool,

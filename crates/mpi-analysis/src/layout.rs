@@ -11,18 +11,18 @@ pub(crate) struct Layout {
     pub(crate) hosts: Vec<Host>,
     pub(crate) n_collectors: usize,
     pub(crate) nodes: Vec<Around>,
-    /// By rank.
+    /// Steps of each path, by rank.
     pub(crate) paths: BTreeMap<Rank, Vec<Step>>,
-    /// For each node that is the uppermost of its host's, the ways into what is below it there.
+    /// Subtree of each node that is the uppermost of its host's: the ways into what is below it there.
     pub(crate) subtrees: Vec<Subtree>,
 }
 
 /// Numbers of the collectors around a node.
 #[derive(Clone, Debug)]
 pub(crate) struct Around {
-    /// For each contributor.
+    /// `Arrive` collector of each contributor.
     pub(crate) arrive: Vec<usize>,
-    /// For each contributor; none where it is on the node's host.
+    /// `Leave` collector of each contributor; none where it is on the node's host.
     pub(crate) leave: Vec<Option<usize>>,
     pub(crate) below: usize,
 }
@@ -31,7 +31,7 @@ pub(crate) struct Around {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     pub(crate) node: usize,
-    /// Which of the node's contributors the way comes from.
+    /// Position of the node's contributor that the way comes from.
     pub(crate) contributor: usize,
 }
 
@@ -81,7 +81,7 @@ impl Layout {
         around.leave[step.contributor].unwrap_or(around.arrive[step.contributor])
     }
 
-    /// What to call a contributor.
+    /// Returns the name of a contributor.
     pub(crate) fn name(&self, contributor: Contributor) -> String {
         match contributor {
             Contributor::Rank(rank) => format!("rank {rank}"),

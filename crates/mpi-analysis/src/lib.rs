@@ -1,4 +1,5 @@
-//! Where time goes inside a collective operation: stages, paths, who was last, what behaves alike, what to try.
+//! Analysis of time inside a collective operation: stages, paths, last arrivals, groups of paths that behave alike,
+//! hints.
 //!
 //! An [`Analyzer`] takes stage records of any ranks in any order and joins them into calls; its [`Analysis`] is a value with all
 //! figures, for the last-arrival graph, groups, hints, comparisons and pictures. Source: L. A. Bongo, "Collective communication

@@ -28,9 +28,9 @@ impl NodeCall {
         is_ordered.then_some(Self { below, contributors, last_arrival, first_departure })
     }
 
-    /// The same of a call whose data go this way. Where they only go down, stamps of their return mean nothing, and all that is up
-    /// from here is 0; where they only come up, all that is down. The operation's root has the result before it comes back: it leaves
-    /// with the first.
+    /// Builds the metrics of a call whose data go this way. Where they only go down, stamps of their return mean
+    /// nothing, and all that is up from here is 0; where they only come up, all that is down. The operation's root has
+    /// the result before it comes back: it leaves with the first.
     #[must_use]
     pub fn of(flow: Flow, below: (u64, u64), contributors: Vec<(u64, u64)>) -> Option<Self> {
         let (combined, back) = below;
@@ -48,7 +48,7 @@ impl NodeCall {
         }
     }
 
-    /// How many contribute.
+    /// Returns the number of contributors.
     #[must_use]
     pub fn n_contributors(&self) -> usize {
         self.contributors.len()
@@ -72,13 +72,13 @@ impl NodeCall {
         self.below.1 - self.below.0
     }
 
-    /// How long contributor `i` waited for the last.
+    /// Returns the time that contributor `i` waited for the last.
     #[must_use]
     pub fn arrival_wait(&self, i: usize) -> u64 {
         self.last_arrival - self.contributors[i].0
     }
 
-    /// How long after the first contributor `i` left.
+    /// Returns the time from the departure of the first contributor to that of contributor `i`.
     #[must_use]
     pub fn departure_wait(&self, i: usize) -> u64 {
         self.contributors[i].1 - self.first_departure
@@ -96,7 +96,7 @@ impl NodeCall {
         self.contributors[i].1 - self.below.1
     }
 
-    /// What the node cost contributor `i`: t4 − t1 without what was below.
+    /// Returns the cost of the node for contributor `i`: t4 − t1 without what was below.
     #[must_use]
     pub fn total(&self, i: usize) -> u64 {
         self.down(i) + self.up(i)
@@ -127,7 +127,8 @@ impl NodeCall {
     }
 }
 
-/// What the hop between two hosts took there and back: the span at the end where the message leaves minus the span at the other end.
+/// Returns the round-trip time of the hop between two hosts: the span at the end where the message leaves minus the
+/// span at the other end.
 /// Each span is from one host's clock, so that the clocks need not agree. A hop that took less than the clocks resolve is 0.
 #[must_use]
 pub fn two_way(leave_ns: u64, arrive_ns: u64) -> u64 {

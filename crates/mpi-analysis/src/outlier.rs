@@ -1,4 +1,5 @@
-//! Stages that stand out from others of their kind, or now and then from themselves, beside what the kernel says of their hosts.
+//! Stages that stand out from others of their kind, or now and then from themselves, beside the kernel counters of
+//! their hosts.
 
 use serde::Serialize;
 
@@ -6,35 +7,35 @@ use crate::{Analysis, Figures, Kernel, KernelLog, Level, Part};
 
 /// A hop that takes this many times what such hops take is a bad link.
 const BAD_LINK: f64 = 4.0;
-/// A longest call that takes this many times the usual is told.
+/// Ratio of the longest call to the usual one from which on it is reported.
 const RARE: f64 = 20.0;
-/// With fewer, no call is unusual.
+/// Number of calls below which none is unusual.
 const N_CALLS_MIN: u64 = 30;
 
 /// A stage that stands out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outlier {
-    /// What.
+    /// Part of the path.
     pub part: Part,
     /// Position of the node.
     pub node: usize,
-    /// Position of the contributor, of a part that each contributor has.
+    /// Position of the contributor, if the part is one that each contributor has.
     pub contributor: Option<usize>,
-    /// From what.
+    /// Reference of the comparison.
     pub against: Against,
-    /// How long it takes: the mean, or the longest call.
+    /// Time found: the mean, or the longest call.
     pub found_ns: f64,
-    /// How long is usual.
+    /// Usual time.
     pub usual_ns: f64,
-    /// How many times that.
+    /// Ratio of the time found to the usual time.
     pub factor: f64,
-    /// Of a longest call: its begin and end, by the clock of rank 0's host.
+    /// Begin and end of a longest call, by the clock of rank 0's host.
     pub span_ns: Option<(u64, u64)>,
-    /// Of the hosts that it is on, those that the kernel was asked of: around the longest call, or over the run.
+    /// Kernel counters of those of its hosts that have any: around the longest call, or over the run.
     pub kernel: Vec<(String, Kernel)>,
 }
 
-/// What an outlier is compared with.
+/// Reference that an outlier is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Against {
@@ -45,7 +46,7 @@ pub enum Against {
 }
 
 impl Analysis {
-    /// All of them, the one with the greatest factor first.
+    /// Returns all outliers, the one with the greatest factor first.
     #[must_use]
     pub fn outliers(&self, kernel: &KernelLog) -> Vec<Outlier> {
         let mut outliers: Vec<Outlier> = self.bad_links().chain(self.rare()).collect();

@@ -1,4 +1,4 @@
-//! From what ranks recorded to the figures of each tree.
+//! Analyzers of each tree, from the recordings of ranks.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -16,12 +16,12 @@ const N_AT_ONCE: usize = 256;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordedError {
-    /// Of the tree file.
+    /// Error of the tree file.
     #[error("the tree file that rank {rank} recorded is none")]
     Tree {
-        /// Who recorded it.
+        /// Rank that recorded the tree.
         rank: u32,
-        /// What is wrong with it.
+        /// Fault of the tree.
         source: TreeError,
     },
     /// Too large.

@@ -7,17 +7,17 @@ use units::Rank;
 
 use crate::{Analysis, Group, Hint, KernelLog, LastArrival, Level, Outlier, Part, PathFigures};
 
-/// What is known of a tree's calls, and what follows from it.
+/// Figures of a tree's calls, and what follows from them.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report<'a> {
     /// The figures.
     #[serde(flatten)]
     pub analysis: &'a Analysis,
-    /// Of each path.
+    /// Costs of each path.
     pub costs: Vec<Costs>,
-    /// From the root on.
+    /// Last arrivals, from the root on.
     pub last_arrivals: Vec<LastArrival>,
-    /// Of paths.
+    /// Groups of paths.
     pub groups: Vec<Group>,
     /// The one with the greatest factor first.
     pub outliers: Vec<Outlier>,
@@ -28,20 +28,20 @@ pub struct Report<'a> {
 /// A path's mean cost in each part of the machine, arrival waits left out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Costs {
-    /// Whose path.
+    /// Rank whose path it is.
     pub rank: Rank,
-    /// In nodes, by host.
+    /// Cost in nodes, by host.
     pub hosts_ns: BTreeMap<String, f64>,
-    /// By cluster: nodes on its hosts, and hops between them.
+    /// Cost by cluster: nodes on its hosts, and hops between them.
     pub clusters_ns: BTreeMap<String, f64>,
-    /// In hops inside clusters.
+    /// Cost in hops inside clusters.
     pub lan_ns: f64,
-    /// In hops between clusters.
+    /// Cost in hops between clusters.
     pub wan_ns: f64,
 }
 
 impl Analysis {
-    /// All figures. `kernel` tells what else went on.
+    /// Returns all figures. `kernel` has the kernel counters of the ranks.
     #[must_use]
     pub fn report(&self, kernel: &KernelLog) -> Report<'_> {
         Report {

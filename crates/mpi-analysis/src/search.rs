@@ -20,11 +20,11 @@ const KEPT: f64 = 0.97;
 /// A tree and what is known of its speed.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// How it came about: words of `foretop mpi tree make`, or the change that led to it.
+    /// Origin of the tree: words of `foretop mpi tree make`, or the change that led to it.
     pub origin: String,
-    /// It.
+    /// The tree.
     pub tree: Tree,
-    /// What calls of each size took, one time for each run, in nanoseconds.
+    /// Times of calls of each size, one time for each run, in nanoseconds.
     pub times_ns: Vec<Vec<f64>>,
 }
 
@@ -33,7 +33,7 @@ pub struct Candidate {
 pub struct Step {
     /// The changed tree.
     pub tree: Tree,
-    /// What was changed, and the evidence for it.
+    /// Description of the change, and the evidence for it.
     pub reason: String,
 }
 
@@ -85,7 +85,8 @@ impl Search {
         &self.candidates
     }
 
-    /// The candidate to run next: whoever was run least goes first, so that drifts of the machine meet all alike. None when all is known.
+    /// Returns the candidate to run next: the one with fewest runs goes first, so that drifts of the machine affect all
+    /// alike. None when all is known.
     #[must_use]
     pub fn next(&self) -> Option<usize> {
         let best: Vec<f64> = (0..self.sizes.len())
@@ -103,7 +104,7 @@ impl Search {
         self.candidates[candidate].times_ns.first().map_or(0, Vec::len)
     }
 
-    /// What a call of each size took in one run of a candidate; infinite where the run failed.
+    /// Records the time of a call of each size in one run of a candidate; infinite where the run failed.
     ///
     /// # Panics
     /// If there is not one time for each size.
@@ -121,7 +122,7 @@ impl Search {
         tried.min_by(|&a, &b| self.time_ns(a, size).total_cmp(&self.time_ns(b, size)))
     }
 
-    /// What a call takes: the median of the runs, which a disturbed one does not move. NaN before the first.
+    /// Returns the time of a call: the median of the runs, which a disturbed one does not move. NaN before the first.
     #[must_use]
     pub fn time_ns(&self, candidate: usize, size: usize) -> f64 {
         let times = &self.candidates[candidate].times_ns[size];
@@ -243,7 +244,7 @@ fn layouts() -> Vec<(String, Layout)> {
     layouts
 }
 
-/// What makes a tree another one: all but its name and those of its nodes.
+/// Key of a tree: all that makes it another one than others, so all but its name and those of its nodes.
 type Essence = (bool, bool, Vec<(usize, Wake, Vec<Contributor>)>);
 
 fn shape_of(tree: &Tree) -> Essence {

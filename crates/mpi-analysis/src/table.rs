@@ -1,4 +1,4 @@
-//! What people read: one table for each question, and one row for each stage as CSV.
+//! Tables for people, one for each question, and CSV with one row for each stage.
 
 use std::fmt::Write;
 
@@ -10,11 +10,11 @@ use crate::{Against, Analysis, Comparison, Figures, KernelLog, Part, Split, Verd
 /// Rows of a table that has one for each rank.
 const N_RANKS_SHOWN: usize = 24;
 
-/// Of the last 100 calls.
+/// Median of the last 100 calls.
 const MEDIAN: &str = "recent median";
 
 impl Analysis {
-    /// All that is known, as text.
+    /// Returns all figures as text.
     #[must_use]
     pub fn table(&self, kernel: &KernelLog) -> String {
         let mut text = String::new();
@@ -221,7 +221,7 @@ pub fn to_csv(trees: &[Analysis]) -> String {
 }
 
 impl Comparison {
-    /// As text.
+    /// Returns the comparison as text.
     #[must_use]
     pub fn table(&self) -> String {
         let mut text = String::new();
@@ -268,7 +268,7 @@ fn cells(name: &str, figures: &Figures) -> [String; 6] {
     [name.to_owned(), mean, deviation, least, median, most]
 }
 
-/// In quotes where it has to be.
+/// Returns the text in quotes if it needs them.
 fn field(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
 }

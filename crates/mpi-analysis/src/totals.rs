@@ -12,15 +12,15 @@ use crate::layout::{Around, Layout, Step, Subtree};
 use crate::node_call::two_way;
 use crate::{Analysis, HostClock, IntervalMean, NodeCall, Part};
 
-/// Where and when stamps were taken.
+/// Places and clocks of the stamps.
 #[derive(Clone, Debug)]
 pub(crate) struct Ground {
     pub(crate) layout: Layout,
-    /// Of each host.
+    /// Clock of each host.
     pub(crate) clocks: Vec<HostClock>,
 }
 
-/// What is known so far.
+/// Running figures of a tree's calls.
 #[derive(Clone, Debug)]
 pub(crate) struct Totals {
     flow: Flow,
@@ -65,7 +65,7 @@ struct PathState {
 }
 
 impl Ground {
-    /// Between two stamps of a collector on one of the hosts.
+    /// Returns the time between two stamps of a collector on one of the hosts.
     fn span_ns(&self, host: usize, (start, end): (u64, u64)) -> u64 {
         self.clocks[host].span_ns(end.saturating_sub(start))
     }
@@ -79,8 +79,8 @@ impl Ground {
         self.layout.tree.nodes[node].host
     }
 
-    /// What the hop of a contributor from another host took: there and back where a call does, by any clocks; else one way, if the clocks
-    /// of both ends are joined, give or take their error.
+    /// Returns the time of the hop of a contributor from another host: there and back if a call goes there and back, by
+    /// any clocks; else one way, if the clocks of both ends are joined, give or take their error.
     fn hop_ns(&self, flow: Flow, step: Step, stamps: &Stamps) -> Option<u64> {
         let around = &self.layout.nodes[step.node];
         let (leave, arrive) = (stamps.at[around.leave[step.contributor]?], stamps.at[around.arrive[step.contributor]]);
@@ -93,7 +93,7 @@ impl Ground {
         })
     }
 
-    /// When each rank called and returned, and when each root had combined and had the result.
+    /// Returns when each rank called and returned, and when each root had combined and had the result.
     fn ends(&self, stamps: &Stamps) -> Option<[Vec<(u64, u64)>; 2]> {
         let layout = &self.layout;
         let entry = |steps: &Vec<Step>| self.moments_ns(layout.host_of(steps[0]), stamps.at[layout.entry(steps[0])]);
@@ -247,7 +247,8 @@ impl Totals {
         }
     }
 
-    /// Of several roots that wait for each other, the one that exchanged its result for the shortest time had it last.
+    /// Counts the root that had the result last: of several roots that wait for each other, the one that exchanged its
+    /// result for the shortest time.
     fn take_roots(&mut self, ground: &Ground, calls: &[NodeCall]) {
         let exchange_ns = |&root: &usize| ground.clocks[ground.host_of_node(root)].span_ns(calls[root].below());
         if let Some(root) = ground.layout.tree.roots().min_by_key(exchange_ns) {

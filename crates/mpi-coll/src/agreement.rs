@@ -1,11 +1,11 @@
-//! What all ranks find out together before anything depends on it.
+//! Facts that all ranks find out together before anything depends on them.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use mpi_abi::{Failed, Handle, Mpi};
 use mpi_job::Process;
 
-/// The longest name of a host that is told to others, and the longest fault.
+/// The longest name of a host that is sent to others, and the longest fault.
 const TEXT_BYTES: usize = 256;
 
 /// Ranks that agree. All of them make each call.
@@ -25,7 +25,7 @@ pub(crate) struct Member {
 }
 
 impl Agreement {
-    /// Who is where, by rank, and who was given a file.
+    /// Returns the host and process of each rank, by rank, and whether the rank was given a file.
     pub(crate) fn members(&self, has_file: bool) -> Result<Vec<Member>, Failed> {
         let this = Process::this();
         let mut own = Vec::from(fixed(&mpi_job::host_name()));

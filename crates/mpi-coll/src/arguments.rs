@@ -1,15 +1,15 @@
-//! What a program passed, whichever its language, and how its buffers become bytes and back.
+//! Arguments that a program passed, whichever its language, and the conversion of its buffers to bytes and back.
 
 use std::ffi::c_int;
 
 use mpi_abi::{Failed, Handle, Mpi};
 use mpi_tree::Collective;
 
-/// Whose conventions a call's arguments follow.
+/// Language whose conventions a call's arguments follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Language {
     C,
-    /// With counts of 64 bits, which MPI 4 has.
+    /// C with counts of 64 bits, which MPI 4 has.
     LargeC,
     Fortran,
 }
@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     pub(crate) comm: Handle,
 }
 
-/// What Fortran's addresses stand for.
+/// Fortran's addresses that stand for constants.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FortranConstants {
     in_place: [usize; 2],
@@ -46,7 +46,7 @@ impl FortranConstants {
     }
 }
 
-/// What stands where: buffers, counts, datatypes, operation, root, communicator.
+/// Returns the order of the arguments: buffers, counts, datatypes, operation, root, communicator.
 fn signature(collective: Collective) -> &'static [u8] {
     match collective {
         Collective::Allreduce => b"srcdoC",
@@ -130,7 +130,8 @@ impl Buffer {
         Self { count: self.count.saturating_mul(n as i64), ..self }
     }
 
-    /// For `MPI_Pack`, which gets less than 2 GiB. If arguments contradict each other, it says so.
+    /// Returns the count for `MPI_Pack`, which gets less than 2 GiB. If arguments contradict each other, `MPI_Pack`
+    /// reports it.
     fn short_count(&self) -> c_int {
         self.count.try_into().unwrap_or(c_int::MAX)
     }

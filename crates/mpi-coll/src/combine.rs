@@ -96,8 +96,8 @@ macro_rules! pair {
     };
 }
 
-/// How the operation combines elements of that type; none if MPI does not define it, or if its numbers are unknown
-/// here.
+/// Returns the function by which the operation combines elements of that type; none if MPI does not define it, or if
+/// its numbers are unknown here.
 pub(crate) fn combine(op: Op, datatype: Datatype) -> Option<Combine> {
     match (datatype.kind, datatype.size_bytes) {
         (Kind::Signed, 1) => integer!(i8, op),

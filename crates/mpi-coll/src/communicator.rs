@@ -27,31 +27,31 @@ use crate::taking::Taking;
 
 /// The most that slots hold. Larger calls are not what trees over shared memory are good for.
 const CAPACITY_BYTES: usize = 64 * 1024;
-/// After so many calls the ranks ask rank 0 whether another tree file is to come into force: it may lie where none of them
-/// looks that has something for all.
+/// Number of calls after which the ranks ask rank 0 whether another tree file is to come into force: the file may lie
+/// where none of them looks that has something for all.
 const N_CALLS_UNASKED: u32 = 1024;
 
 /// One with the ranks of `MPI_COMM_WORLD` in the same order.
 pub(crate) struct Communicator {
-    /// As the program has it.
+    /// The communicator as the program has it.
     comm: Handle,
     state: Mutex<Option<State>>,
 }
 
-/// What is there from the first call on that might go over a tree.
+/// State from the first call on that might go over a tree.
 struct State {
     number: u32,
     network: Network,
     mailbox: Mailbox,
     forest: Arc<Forest>,
-    /// By tree of the forest.
+    /// Entries by tree of the forest.
     trees: Vec<Entry>,
     /// Trees so far, those of earlier forests included.
     n_trees: u32,
     /// The last epoch that was refused.
     refused: u32,
     n_calls: u32,
-    /// By tree, where long messages have gone over it. None if there was no room.
+    /// Sites by tree, if long messages have gone over the tree. None if there was no room.
     sites: BTreeMap<usize, Option<Sites>>,
 }
 
@@ -68,12 +68,12 @@ impl Communicator {
         Self { comm, state: Mutex::new(None) }
     }
 
-    /// In which order communicators came.
+    /// Returns the position in the order in which communicators came.
     pub(crate) fn number(&self) -> u32 {
         lock(&self.state).as_ref().map_or(u32::MAX, |state| state.number)
     }
 
-    /// Carries a call out, or says why the library has to.
+    /// Carries a call out, or returns the reason why the library has to.
     pub(crate) fn carry(&self, job: &Job, taking: &Taking<'_>) -> Result<Way, Trouble> {
         let mut state = lock(&self.state);
         let state = self.begun(job, &mut state)?;
@@ -196,7 +196,7 @@ impl State {
         Ok(())
     }
 
-    /// Puts another tree file into force if this call has told of one.
+    /// Puts another tree file into force if this call has announced one.
     fn heed(&mut self, job: &Job, told: u32) -> Result<(), Failed> {
         let notice = self.notice(job, told)?;
         if notice > self.forest.epoch as u32 && notice != self.refused {
@@ -205,7 +205,7 @@ impl State {
         Ok(())
     }
 
-    /// What was told in a call of another tree file, or what rank 0 says now and then: its epoch, or 0.
+    /// Returns the epoch of another tree file, as announced in a call or, now and then, by rank 0; 0 if there is none.
     fn notice(&mut self, job: &Job, told: u32) -> Result<u32, Failed> {
         self.n_calls = self.n_calls.wrapping_add(1);
         if told > 0 || !self.n_calls.is_multiple_of(N_CALLS_UNASKED) {
@@ -268,7 +268,7 @@ impl State {
         needed.max().unwrap_or(CAPACITY_BYTES).min(CAPACITY_BYTES)
     }
 
-    /// What rings say of a tree: the forest's fingerprint and the tree's position in it.
+    /// Returns the key of a tree in rings: the forest's fingerprint and the tree's position in it.
     fn tree_key(&self, tree: usize) -> u64 {
         self.forest.fingerprint().wrapping_add(tree as u64)
     }

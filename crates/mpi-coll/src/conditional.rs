@@ -36,7 +36,7 @@ pub(crate) struct Condar {
     /// The program's.
     comm: Handle,
     tracer: Option<Tracer>,
-    /// On a twin of the program's communicator, for plain allreduces.
+    /// Port on a twin of the program's communicator, for plain allreduces.
     network: Network,
     rank: Rank,
     is_crowded: bool,
@@ -45,17 +45,17 @@ pub(crate) struct Condar {
     settings: Settings,
     /// None if all ranks are in one: each call is a plain allreduce then.
     clusters: Option<Clusters>,
-    /// What ended all answers.
+    /// Fault that ended all answers.
     fault: Option<Fault>,
     n_calls: u64,
     n_checked: u64,
     n_differing: u64,
 }
 
-/// Why a question cannot be asked.
+/// The reason why a question cannot be asked.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refused {
-    /// All ranks are told the same.
+    /// A reason that is the same on all ranks.
     #[error("{0}")]
     Together(String),
     #[error("cannot reach the other ranks")]
@@ -186,7 +186,7 @@ impl Condar {
         }
         Ok(())
     }
-    /// How calls were answered, as a line of JSON.
+    /// Returns the counts of calls by the way in which they were answered, as a line of JSON.
     fn line(&self, counts: &Counts, own: usize, names: &[String]) -> String {
         let remotes = names.iter().zip(&counts.remotes).enumerate().filter(|(at, _)| *at != own);
         let remotes: Vec<serde_json::Value> = remotes

@@ -20,21 +20,21 @@ use crate::agreement::Member;
 use crate::entry::job;
 use crate::job::lock;
 
-/// At the end of a message between sites: when it is due, by the clock of the machine.
+/// Bytes at the end of a message between sites: the time when it is due, by the clock of the machine.
 const STAMP_BYTES: usize = size_of::<u64>();
 
 /// One rank's links to the sites of a job.
 pub(crate) struct Wan {
-    /// By rank of the job.
+    /// Sites by rank of the job.
     sites: Vec<usize>,
-    /// When the links began.
+    /// Time at which the links began.
     origin_ns: u64,
-    /// By the site at the other end. The wires are this rank's alone.
+    /// Links by the site at the other end. The wires are this rank's alone.
     links: Mutex<Vec<Option<Link>>>,
 }
 
 impl Wan {
-    /// That of a rank, from the text of a file.
+    /// Builds the links of a rank, from the text of a file.
     pub(crate) fn new(text: &str, folder: &Path, rank: Rank, forest: &Forest) -> Result<Self, String> {
         let mut plan = Plan::parse(text, folder).map_err(|error| text::with_causes(&error))?;
         for at in 0..plan.links.len() {
@@ -70,7 +70,7 @@ impl Wan {
         Ok(Self { sites, origin_ns: monotonic_ns(), links: Mutex::new(links) })
     }
 
-    /// When a message is due that is sent at this moment.
+    /// Returns the time when a message is due that is sent at this moment.
     fn due_ns(&self, to: usize, size: ByteCount, now: impl FnOnce() -> u64) -> u64 {
         let mut links = lock(&self.links);
         let link = links[to].as_mut().expect("there is a link to each site with ranks");
@@ -88,15 +88,15 @@ pub(crate) struct Crossing(Option<Ways>);
 struct Ways {
     wan: Arc<Wan>,
     own: usize,
-    /// By rank of the communicator.
+    /// Sites by rank of the communicator.
     sites: Vec<usize>,
-    /// By when they are due, and in the order in which they came.
+    /// Kept messages by the time when they are due, and in the order in which they came.
     kept: BTreeMap<(u64, u64), (Rank, Vec<u8>)>,
     n_kept: u64,
 }
 
 impl Crossing {
-    /// That of a rank of these.
+    /// Builds the crossing of a rank of these members.
     pub(crate) fn of(members: &[Member], rank: Rank) -> Self {
         Self(job().and_then(|job| {
             let wan = Arc::clone(job.wan.as_ref()?);
@@ -140,7 +140,7 @@ impl Crossing {
         None
     }
 
-    /// What is due next, if it is.
+    /// Returns the message that is due next, if it is.
     pub(crate) fn due(&mut self) -> Option<(Rank, Vec<u8>)> {
         let kept = &mut self.0.as_mut()?.kept;
         let first = kept.first_entry().filter(|first| first.key().0 <= monotonic_ns())?;
@@ -158,7 +158,7 @@ impl Ways {
     }
 }
 
-/// When a message is due that has a stamp.
+/// Returns the time when a message with a stamp is due.
 fn read_stamp(message: &[u8]) -> u64 {
     u64::from_ne_bytes(*message.last_chunk().expect("ranks of the same job agree on who is far"))
 }

@@ -45,11 +45,11 @@ pub(crate) struct Engine {
     sequence: u32,
     /// Calls so far in which ranks contributed.
     n_downs: u32,
-    /// Of these, those that all wait for.
+    /// Calls among these that all wait for.
     n_arounds: u32,
     /// Whether the last of these was one whose contributors left early.
     has_credit: bool,
-    /// By node: what its counter of readers comes to.
+    /// Value that each node's counter of readers comes to, by node.
     n_read: Vec<u32>,
     /// Nodes that this rank has gone on from, those farthest from the root first. Empty between calls.
     held: Vec<Held>,
@@ -59,11 +59,11 @@ pub(crate) struct Engine {
 pub(crate) struct Ground {
     pub(crate) plan: Plan,
     pub(crate) layout: Layout,
-    /// Of all ranks of this host; zero at first.
+    /// Memory of all ranks of this host; zero at first.
     pub(crate) memory: Box<dyn Shared>,
 }
 
-/// What an engine is made of.
+/// The parts that an engine is made of.
 pub(crate) struct Part {
     pub(crate) ground: Arc<Ground>,
     pub(crate) rank: Rank,
@@ -73,18 +73,18 @@ pub(crate) struct Part {
     pub(crate) gate: Option<Gate>,
 }
 
-/// What a rank calls.
+/// A call of a rank.
 pub(crate) struct Call<'a> {
     pub(crate) collective: Collective,
-    /// Of the operation; 0 where it has none.
+    /// Root of the operation; 0 if the operation has none.
     pub(crate) root: Rank,
     /// Bytes that one rank brings or gets.
     pub(crate) n_bytes: usize,
-    /// Of allreduce and reduce.
+    /// Combination of values, for allreduce and reduce.
     pub(crate) combine: Option<Combine>,
-    /// What this rank brings. Of a scatter's root: a block for each rank.
+    /// Data that this rank brings. For a scatter's root: a block for each rank.
     pub(crate) input: &'a [u8],
-    /// What it gets. Of a gather's root: a block of each rank. Empty where it gets nothing.
+    /// Data that this rank gets. For a gather's root: a block of each rank. Empty if the rank gets nothing.
     pub(crate) output: &'a mut [u8],
 }
 
@@ -92,18 +92,18 @@ pub(crate) struct Call<'a> {
 #[derive(Clone, Copy)]
 struct Held {
     node: usize,
-    /// When it went on from there.
+    /// Time at which the rank went on from the node.
     since: u64,
 }
 
-/// Which ways data take.
+/// The way that data take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flow {
-    /// From all to the roots and back.
+    /// Way from all to the roots and back.
     Around,
-    /// From all to the roots of the tree, and from there to the operation's.
+    /// Way from all to the roots of the tree, and from there to the operation's root.
     Down,
-    /// From the operation's root to those of the tree, and from there to all.
+    /// Way from the operation's root to the roots of the tree, and from there to all.
     Up,
 }
 
@@ -176,7 +176,7 @@ impl Engine {
         Ok(notice)
     }
 
-    /// What the counters come to after a call.
+    /// Updates the values that the counters come to after a call.
     fn count(&mut self, root: Rank, flow: Flow) {
         let plan = &self.ground.plan;
         match flow {

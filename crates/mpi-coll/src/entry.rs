@@ -1,4 +1,4 @@
-//! What the shims call: the job, if there is one, with nothing of ours unwinding into the program.
+//! Functions that the shims call: they use the job, if there is one, and nothing of ours unwinds into the program.
 
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,7 +15,7 @@ use crate::taking::Done;
 
 static JOB: OnceLock<Option<Job>> = OnceLock::new();
 
-/// MPI has begun. All ranks come here.
+/// Begins the job when MPI has begun. All ranks come here.
 pub(crate) fn begin() {
     JOB.get_or_init(|| {
         let mpi = Mpi::get()?;
@@ -31,7 +31,7 @@ pub(crate) fn job() -> Option<&'static Job> {
     JOB.get()?.as_ref()
 }
 
-/// MPI is about to end.
+/// Ends the job when MPI is about to end.
 pub(crate) fn end(_language: Language, _words: &[usize]) {
     if let Some(mpi) = Mpi::get() {
         conditional::end(mpi);
@@ -41,7 +41,7 @@ pub(crate) fn end(_language: Language, _words: &[usize]) {
     }
 }
 
-/// The program gives a communicator up.
+/// Forgets a communicator that the program gives up.
 pub(crate) fn forget(language: Language, words: &[usize]) {
     let (Some(mpi), Some(&word)) = (Mpi::get(), words.first()) else { return };
     // SAFETY: it is the argument of such a call.
@@ -86,7 +86,7 @@ pub(crate) fn abort(mpi: &Mpi, why: &dyn Display) -> ! {
     std::process::exit(1)
 }
 
-/// Says something to whoever runs the program.
+/// Writes a message to whoever runs the program.
 pub(crate) fn complain(what: &dyn Display) {
     eprintln!("foretop: {what}");
 }

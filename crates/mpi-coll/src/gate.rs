@@ -1,4 +1,4 @@
-//! Where monitors of a host wait for a moment in which they disturb least.
+//! Gates at which monitors of a host wait for a moment in which they disturb least.
 //!
 //! A gate is a segment of four halves of words in the job's folder, for each moment a counter to wait on and how
 //! many wait. A monitor counts itself and sleeps until the counter moves. The engine looks whether anybody waits,
@@ -18,12 +18,12 @@ pub(crate) const N_GATE_WORDS: usize = 16;
 pub(crate) struct Gate(pub(crate) Arc<dyn Shared>);
 
 impl Gate {
-    /// What this host contributes is on its way to another.
+    /// Opens the gate for the moment when a contribution of this host is on its way to another.
     pub(crate) fn sent(&self) {
         self.open(0);
     }
 
-    /// Ranks of this host have been let go.
+    /// Opens the gate for the moment when ranks of this host have been let go.
     pub(crate) fn released(&self) {
         self.open(8);
     }

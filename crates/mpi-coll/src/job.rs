@@ -37,9 +37,9 @@ pub(crate) struct Job {
     pub(crate) is_emulated: bool,
     /// Links between sites, where messages are delayed.
     pub(crate) wan: Option<Arc<Wan>>,
-    /// What the job began with.
+    /// The forest that the job began with.
     pub(crate) first_forest: Arc<Forest>,
-    /// What new communicators begin with.
+    /// The forest that new communicators begin with.
     pub(crate) forest: Mutex<Arc<Forest>>,
     pub(crate) report: Report,
     pub(crate) fortran: FortranConstants,
@@ -56,7 +56,7 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// None if the job has no tree file, or none that can be used; rank 0 has said so then.
+    /// Begins the job; none if it has no tree file, or none that can be used; rank 0 has reported so then.
     pub(crate) fn begin(mpi: &'static Mpi) -> Result<Option<Self>, Failed> {
         let world = mpi.constants().comm_world;
         let rank = mpi.comm_rank(world)? as Rank;
@@ -132,7 +132,7 @@ impl Job {
         self.n_communicators.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Where a tree's stages are written down.
+    /// Returns the recorder that writes a tree's stages.
     ///
     /// # Errors
     /// If there is no room for them.
@@ -196,7 +196,7 @@ impl Job {
         self.folder.path().join(format!("gate-{host}.seg"))
     }
 
-    /// Says what is lost for want of memory, once for all ranks and communicators.
+    /// Reports what is lost for want of memory, once for all ranks and communicators.
     pub(crate) fn complain_of_room(&self, what: &str, why: &str) {
         if self.rank == 0 && !self.has_complained_of_room.swap(true, Ordering::Relaxed) {
             complain(&format_args!("{what}: {why}"));
@@ -286,7 +286,7 @@ fn wan(members: &[Member], rank: Rank, forest: &Forest) -> Result<(Option<Arc<Wa
     Ok((Some(Arc::new(wan)), hash(&text)))
 }
 
-/// A tree file for these members, or what is wrong with it.
+/// Returns a tree file for these members, or what is wrong with it.
 pub(crate) fn parse_forest(text: &str, path: &Path, members: &[Member], is_emulated: bool) -> Result<Forest, String> {
     let forest = Forest::parse(text).map_err(|error| format!("`{}`: {error}", path.display()))?;
     let hosts: Vec<&str> = if is_emulated {

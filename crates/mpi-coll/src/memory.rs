@@ -1,5 +1,5 @@
-//! What the ranks of one host share for one tree: for each node on the host counters, two words to wait on, results
-//! and slots.
+//! Memory that the ranks of one host share for one tree: for each node on the host counters, two words to wait on,
+//! results and slots.
 //!
 //! Data are copied as atomic words, so that a rank that breaks the protocol spoils a value and nothing else. Who may
 //! write what when is the engine's business.
@@ -36,10 +36,10 @@ const N_HEAD: usize = 2;
 /// Results of calls in which all ranks wait, and of those in which they do not.
 const N_RESULTS: usize = 2;
 
-/// Where the nodes of one host are in its memory.
+/// Places of the nodes of one host in its memory.
 #[derive(Debug)]
 pub(crate) struct Layout {
-    /// By node: the first word. Those of other hosts have none.
+    /// First word of each node, by node. Those of other hosts have none.
     places: Vec<Option<usize>>,
     /// Words of a slot or a result.
     stride: usize,
@@ -75,12 +75,12 @@ pub(crate) enum Wait {
     Released = 4 * LINE as isize,
 }
 
-/// Which of a node's results.
+/// The kind of a node's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Which {
-    /// Of a call that ends for nobody before all have come to it.
+    /// Result of a call that ends for nobody before all have come to it.
     AllWait = 0,
-    /// Of any other.
+    /// Result of any other call.
     SomeWait = 1,
 }
 
@@ -89,7 +89,7 @@ pub(crate) enum Which {
 pub(crate) struct Piece<'a>(&'a [AtomicU64]);
 
 impl Layout {
-    /// For values of so many bytes.
+    /// Builds the layout for values of `capacity_bytes` bytes.
     pub(crate) fn of(plan: &Plan, host: usize, capacity_bytes: usize) -> Self {
         let stride = (N_HEAD + capacity_bytes.div_ceil(WORD_BYTES)).next_multiple_of(LINE);
         let mut n_words = 0;
@@ -125,7 +125,7 @@ impl<'a> NodeMemory<'a> {
         self.half(wait as usize)
     }
 
-    /// How many sleep on that word.
+    /// Returns the number of ranks that sleep on that word.
     pub(crate) fn sleepers(self, wait: Wait) -> &'a AtomicU32 {
         self.half(wait as usize + 1)
     }

@@ -13,11 +13,11 @@ use crate::crossing::Crossing;
 use crate::pause::{Patience, Pause};
 use crate::port::{Port, Trouble};
 
-/// How often a rank that waits looks at whether the others of its machine are still there.
+/// Interval at which a rank that waits looks at whether the others of its machine are still there.
 const CHECK_NS: u64 = 200_000_000;
-/// How often the rank that completes a call looks for a tree file that is to come into force.
+/// Interval at which the rank that completes a call looks for a tree file that is to come into force.
 const NOTICE_NS: u64 = 20_000_000;
-/// All messages have the same tag: their heads say what they are.
+/// Tag of all messages: their heads define what they are.
 const TAG: i32 = 0;
 
 /// One communicator's messages.
@@ -25,14 +25,14 @@ pub(crate) struct Network {
     mpi: &'static Mpi,
     /// Nobody else uses it.
     comm: Handle,
-    /// What came while this rank was sending.
+    /// Messages that came while this rank was sending.
     early: VecDeque<Vec<u8>>,
-    /// What is delayed on its way.
+    /// Messages that are delayed on their way.
     crossing: Crossing,
     /// Ranks on this machine.
     neighbours: Arc<[(Rank, Process)]>,
     checked_ns: u64,
-    /// Says which epoch waits to come into force, or 0.
+    /// Returns the epoch that waits to come into force, or 0.
     pending: Box<dyn FnMut() -> u32 + Send>,
     noticed_ns: u64,
 }

@@ -10,27 +10,28 @@ use rustix::time::Timespec;
 use crate::memory::{NodeMemory, Wait};
 use crate::port::{Port, Trouble};
 
-/// How often a rank asks before it lets others run, where each has a processor of its own: about 100 us. Waking a
-/// sleeper takes 20 us. Ranks that gave up after that long would all sleep in each call once they had slept in one.
+/// Number of times that a rank asks before it lets others run, if each has a processor of its own: about 100 us.
+/// Waking a sleeper takes 20 us. Ranks that gave up after that long would all sleep in each call once they had slept
+/// in one.
 const N_SPINS: u32 = 8_000;
-/// Likewise for a message: a look at the network takes far longer than one at a word.
+/// The same for a message: a look at the network takes far longer than one at a word.
 const N_SPINS_MESSAGE: u32 = 100;
-/// Likewise where they have not: whoever is waited for may be waiting for this very processor.
+/// The same for ranks without a processor of their own: whoever is waited for may be waiting for this very processor.
 const N_SPINS_CROWDED: u32 = 20;
-/// How often a rank lets others run before it sleeps: with several ranks on a processor, that is what brings them
-/// all to the call.
+/// Number of times that a rank lets others run before it sleeps: with several ranks on a processor, that is what
+/// brings them all to the call.
 const N_YIELDS_BEFORE_SLEEP: u32 = 50;
-/// How often one that cannot sleep lets others run between looks at whether the others are still there.
+/// Number of times that a rank that cannot sleep lets others run between looks at whether the others are still there.
 const N_YIELDS: u32 = 16_384;
-/// How often it lets others run before it begins to nap: about as long as a slow network takes for a message. No way
-/// of waiting is without naps: under real-time scheduling, ranks that only yield keep all others off the processors,
-/// a launcher of lower priority included.
+/// Number of times that a rank lets others run before it begins to nap: about as long as a slow network takes for a
+/// message. No way of waiting is without naps: under real-time scheduling, ranks that only yield keep all others off
+/// the processors, a launcher of lower priority included.
 const N_YIELDS_AWAKE: u32 = 4_096;
 const NAP: Duration = Duration::from_micros(20);
-/// How long a rank sleeps between looks at whether the others are still there.
+/// Time that a rank sleeps between looks at whether the others are still there.
 const SLEEP: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
-/// How a rank waits.
+/// The way in which a rank waits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
     /// Whether more ranks than processors are here.

@@ -6,12 +6,12 @@ use std::ops::Range;
 use mpi_tree::{Between, Contributor, Host, Order, Roles, Seat, Tree, Wake};
 use units::Rank;
 
-/// What all ranks know of a tree.
+/// The plan of a tree, which all ranks have.
 #[derive(Debug)]
 pub(crate) struct Plan {
     /// The tree's nodes, then an exchange for each root if there are several that exchange.
     pub(crate) nodes: Vec<Node>,
-    /// Where each rank contributes.
+    /// Seat where each rank contributes.
     pub(crate) seats: Vec<Seat>,
     /// Ranks from left to right, which is how the blocks of a gather lie on their way.
     pub(crate) leaves: Vec<Rank>,
@@ -19,7 +19,7 @@ pub(crate) struct Plan {
     pub(crate) roots: Vec<usize>,
     /// The host of each rank.
     pub(crate) hosts: Vec<usize>,
-    /// How contributions are combined.
+    /// Order in which contributions are combined.
     pub(crate) order: Order,
 }
 
@@ -30,9 +30,9 @@ pub(crate) struct Node {
     /// The rank that takes messages for it.
     pub(crate) server: Rank,
     pub(crate) inputs: Vec<Input>,
-    /// Where it contributes; none for a root, and for an exchange.
+    /// Seat where the node contributes; none for a root, and for an exchange.
     pub(crate) seat: Option<Seat>,
-    /// Whether that is on another host.
+    /// Whether that seat is on another host.
     pub(crate) is_seat_remote: bool,
     /// The collector between it and what is below it.
     pub(crate) below: u16,
@@ -40,17 +40,17 @@ pub(crate) struct Node {
     pub(crate) holder: usize,
     /// Its part of [`Plan::leaves`].
     pub(crate) leaves: Range<usize>,
-    /// Of a holder: how many use a result that not all ranks wait for.
+    /// Number of those who use a result that not all ranks wait for; for a holder.
     pub(crate) n_readers: u32,
     pub(crate) wake: Wake,
-    /// Of a root that exchanges: its exchange. Of an exchange: its root.
+    /// Exchange of a root that exchanges; root of an exchange.
     pub(crate) partner: Option<usize>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Input {
     pub(crate) who: Contributor,
-    /// Who gets the result for it in a call in which nobody has brought anything.
+    /// The rank that gets the result for the contributor in a call in which nobody has brought anything.
     pub(crate) sender: Rank,
     pub(crate) is_remote: bool,
     /// The collector right before the node.
@@ -62,7 +62,7 @@ pub(crate) struct Input {
 }
 
 impl Plan {
-    /// Of a sound tree over all ranks of the hosts.
+    /// Builds the plan of a sound tree over all ranks of the hosts.
     pub(crate) fn of(tree: &Tree, hosts: &[Host]) -> Self {
         let roles = Roles::new(tree, hosts);
         let mut plan = Self {

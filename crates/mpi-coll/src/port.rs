@@ -14,9 +14,9 @@ pub(crate) enum Trouble {
     /// A message that no rank with the same tree sends.
     #[error("rank {rank} got a message of {given} bytes that belongs to no call over its trees")]
     Foreign {
-        /// Who got it.
+        /// The rank that got the message.
         rank: Rank,
-        /// How long it is.
+        /// Length of the message.
         given: usize,
     },
     /// An answer is to be compared, and the others do not come to that.
@@ -27,14 +27,14 @@ pub(crate) enum Trouble {
     /// A process of this host ended while others waited for it.
     #[error("rank {rank} has ended in the middle of a collective operation; its process was {pid}")]
     Ended {
-        /// Whose.
+        /// The rank of the process.
         rank: Rank,
         /// The process.
         pid: u32,
     },
 }
 
-/// How a rank reaches those on other hosts.
+/// The means by which a rank reaches those on other hosts.
 pub(crate) trait Port {
     /// Sends a message. Returns when the buffer may be used again, and may take in messages meanwhile.
     fn send(&mut self, to: Rank, message: &[u8]) -> Result<(), Trouble>;
@@ -42,26 +42,26 @@ pub(crate) trait Port {
     /// Appends the next message that has come, if there is one; gives whether there was.
     fn receive(&mut self, into: &mut Vec<u8>) -> Result<bool, Trouble>;
 
-    /// Asked now and then while a rank waits for long: whether those that it waits for are still there.
+    /// Checks, now and then while a rank waits for long, whether those that it waits for are still there.
     fn check(&mut self) -> Result<(), Trouble>;
 
-    /// Asked of one rank in each call in which something goes from it to all: a number that they get with it.
+    /// Returns a number that all get with what goes from one rank to all; called on that rank in each such call.
     fn notice(&mut self) -> u32;
 }
 
-/// What a message is about. Its data follow.
+/// Head of a message. Its data follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) kind: Kind,
-    /// Which tree, in the order in which they came into force.
+    /// Number of the tree, in the order in which trees came into force.
     pub(crate) tree: u32,
-    /// Which call on that tree.
+    /// Number of the call on that tree.
     pub(crate) sequence: u32,
     /// The node that it is for.
     pub(crate) node: u32,
-    /// Which of the node's contributors it is from, or for.
+    /// Position of the node's contributor that the message is from, or for.
     pub(crate) position: u32,
-    /// Who sends; the number of a notice on the way to all.
+    /// The sender; the number of a notice on the way to all.
     pub(crate) word: u32,
 }
 
@@ -71,9 +71,9 @@ pub(crate) enum Kind {
     Down,
     /// The result for a contributor.
     Up,
-    /// What the root of the operation gives to a root of the tree.
+    /// Data that the root of the operation gives to a root of the tree.
     Give,
-    /// What a root of the tree has for the root of the operation.
+    /// Data that a root of the tree has for the root of the operation.
     Deliver,
 }
 

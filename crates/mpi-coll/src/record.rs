@@ -5,7 +5,7 @@ use std::sync::Arc;
 use clock::Ticks;
 use mpi_trace::{Event, Level, Operation, Subject, Writer};
 
-/// Where a rank writes, for one tree.
+/// The recorder to which a rank writes, for one tree.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     ticks: Ticks,
@@ -24,12 +24,12 @@ struct Halves {
     began: u64,
     is_second: bool,
     bytes: usize,
-    /// By number in the part: the number in the tree.
+    /// Number in the tree of each collector, by its number in the part.
     collectors: Arc<[u16]>,
 }
 
 impl Recorder {
-    /// Without a writer nothing is recorded.
+    /// Builds a recorder. Without a writer nothing is recorded.
     pub(crate) fn new(ticks: Ticks, writer: Option<Writer<'static>>) -> Self {
         Self { ticks, writer, is_on: false, operation: Operation::BARRIER, sequence: 0, halves: None }
     }
@@ -51,7 +51,7 @@ impl Recorder {
         self.halves = Some(Halves { began: self.now(), is_second: false, bytes, collectors });
     }
 
-    /// Both have been made.
+    /// Ends the call, of which both halves have been made.
     pub(crate) fn end_halves(&mut self) {
         self.halves = None;
     }
@@ -60,12 +60,12 @@ impl Recorder {
         self.halves.as_ref().is_some_and(|halves| halves.is_second)
     }
 
-    /// When the program's call began, if the engine's began at this moment.
+    /// Returns the time when the program's call began, if the engine's began at this moment.
     pub(crate) fn began(&self, start: u64) -> u64 {
         self.halves.as_ref().map_or(start, |halves| halves.began)
     }
 
-    /// The moment, if anybody wants to know.
+    /// Returns the present time; 0 if recording is off.
     #[inline]
     pub(crate) fn now(&self) -> u64 {
         if self.is_on { self.ticks.now() } else { 0 }

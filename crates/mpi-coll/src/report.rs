@@ -1,4 +1,4 @@
-//! What ran on which tree, and why the rest did not.
+//! Calls that ran on each tree, and the reasons why the rest did not.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -12,7 +12,7 @@ use units::Rank;
 
 use crate::entry::complain;
 
-/// Why a call went to the MPI library.
+/// The reason why a call went to the MPI library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Reason {
     /// Its communicator has other ranks than `MPI_COMM_WORLD`, or in another order.
@@ -42,12 +42,12 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Where a call went.
+/// The destination of a call.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Way {
-    /// Over the tree of this name, of a file of this epoch.
+    /// The tree of this name, of a file of this epoch.
     Tree(Arc<str>, u64),
-    /// To the MPI library.
+    /// The MPI library.
     Library(Reason),
 }
 
@@ -56,14 +56,14 @@ pub(crate) enum Way {
 pub(crate) struct Tally {
     pub(crate) n_calls: u64,
     pub(crate) n_bytes: u64,
-    /// How long they took together, in ticks; 0 where the library did it.
+    /// Total time of the calls, in ticks; 0 if the library did them.
     pub(crate) ticks: u64,
 }
 
-/// Where files go unless told otherwise.
+/// Default folder of files.
 const TRACE_FOLDER: &str = "foretop-trace";
 
-/// Writes what a rank has to tell.
+/// Writes the report of a rank.
 pub(crate) fn write(kind: &str, rank: Rank, lines: &str) {
     let folder = env::var_os("FORETOP_MPI_TRACE").filter(|path| !path.is_empty());
     let folder = folder.map_or_else(|| PathBuf::from(TRACE_FOLDER), PathBuf::from);

@@ -83,7 +83,7 @@ macro_rules! collective {
     };
 }
 
-/// In Fortran 2008 it may be left out.
+/// Sets the error code, whose place may be left out in Fortran 2008.
 fn set_error(error: usize, code: c_int) {
     if error != 0 {
         // SAFETY: a Fortran program passes the address of an integer there.

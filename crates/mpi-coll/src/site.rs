@@ -33,13 +33,13 @@ use crate::record::Recorder;
 pub(crate) use between::Between;
 pub(crate) use large::{Large, PIECE_BYTES};
 
-/// Who makes the calls.
+/// The ranks that make the calls.
 pub(crate) struct Party<'a> {
     pub(crate) mpi: &'static Mpi,
     /// Has the ranks that are meant; messages go over twins of it.
     pub(crate) comm: Handle,
     pub(crate) rank: Rank,
-    /// By rank.
+    /// Members by rank.
     pub(crate) members: &'a [Member],
 }
 
@@ -49,7 +49,7 @@ static N_MADE: AtomicU32 = AtomicU32::new(0);
 /// One rank's part.
 pub(crate) struct Sites {
     plan: mpi_tree::Sites,
-    /// Where this rank is.
+    /// Site of this rank.
     own: usize,
     /// Its number there.
     number: Rank,
@@ -87,7 +87,7 @@ impl Port for Inside {
 }
 
 impl Party<'_> {
-    /// Where ranks of a host find what they share. All ranks come here.
+    /// Returns the folder where ranks of a host find what they share. All ranks come here.
     fn folder(&self) -> Result<PathBuf, Failed> {
         if let Some(job) = job() {
             return Ok(job.folder.path().to_owned());
@@ -168,22 +168,22 @@ impl Sites {
         sites.map(|(at, site)| site.hosts[0].cluster.clone().unwrap_or_else(|| at.to_string())).collect()
     }
 
-    /// Whether this rank speaks for its site.
+    /// Whether this rank is the server of its site.
     pub(crate) fn is_server(&self) -> bool {
         self.server_inside() == self.number
     }
 
-    /// Who speaks for each site: ranks of the party.
+    /// Returns the server of each site: ranks of the party.
     pub(crate) fn servers(&self) -> Vec<Rank> {
         (0..self.n_sites()).map(|site| self.server(site)).collect()
     }
 
-    /// Who speaks for this one: its number here.
+    /// Returns the server of this site: its number here.
     pub(crate) fn server_inside(&self) -> Rank {
         self.plan.sites[self.own].server
     }
 
-    /// Tells those who speak for the other sites.
+    /// Sends news to the servers of the other sites.
     pub(crate) fn tell_others(&mut self, news: &[u8]) -> Result<(), Failed> {
         self.others().into_iter().try_for_each(|other| self.between.tell(other, news))
     }
@@ -192,7 +192,7 @@ impl Sites {
         self.plan.server(site)
     }
 
-    /// Those who speak for the other sites.
+    /// Returns the servers of the other sites.
     fn others(&self) -> Vec<Rank> {
         (0..self.n_sites()).filter(|site| *site != self.own).map(|site| self.server(site)).collect()
     }

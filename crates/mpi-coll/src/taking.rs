@@ -1,4 +1,4 @@
-//! Which calls are taken, and where their data are in the program.
+//! Choice of the calls that are taken, and the places of their data in the program.
 
 use std::sync::Arc;
 
@@ -27,7 +27,8 @@ pub(crate) struct Taking<'a> {
 }
 
 impl Job {
-    /// Carries out a call, or says why it is for the library; nothing if that is to say what is wrong with it.
+    /// Carries out a call, or returns the reason why it is for the library; nothing if the library is to report what
+    /// is wrong with it.
     pub(crate) fn take(&self, collective: Collective, arguments: &Arguments) -> Result<Option<Reason>, Done> {
         let (send, receive) = (&arguments.send, &arguments.receive);
         let datatype = self.mpi.datatype(send.datatype);
@@ -88,7 +89,7 @@ impl Job {
         Err(Done)
     }
 
-    /// What is known of a communicator; none if its ranks are not those of `MPI_COMM_WORLD`.
+    /// Returns what is known of a communicator; none if its ranks are not those of `MPI_COMM_WORLD`.
     pub(crate) fn communicator(&self, comm: Handle) -> Option<Arc<Communicator>> {
         if let Some(known) = self.communicators().get(&comm) {
             return known.clone();
@@ -113,7 +114,7 @@ impl Taking<'_> {
         unsafe { output.write(job.mpi, self.arguments.comm, received) }
     }
 
-    /// What this rank brings, how many bytes it gets, and where these go.
+    /// Returns the data that this rank brings, the number of bytes that it gets, and the buffer where these go.
     pub(crate) fn buffers(&self, job: &Job) -> Result<(Vec<u8>, usize, Buffer), Failed> {
         let (mpi, n, comm) = (job.mpi, self.n_bytes, self.arguments.comm);
         let Arguments { send, receive, .. } = *self.arguments;

@@ -26,13 +26,13 @@ impl Tracer {
         })
     }
 
-    /// A call begins, at a moment that [`Tracer::end`] wants back.
+    /// Records the begin of a call, at a moment that [`Tracer::end`] wants back.
     pub(crate) fn begin(self, operation: Operation) -> u64 {
         // SAFETY: it takes any number.
         unsafe { (self.begin)(operation.code()) }
     }
 
-    /// It ends. `root` is -1 where it has none.
+    /// Records the end of a call. `root` is -1 if the call has none.
     pub(crate) fn end(self, operation: Operation, comm: Handle, root: i32, n_bytes: u64, began: u64) {
         // SAFETY: as above; the handle is the program's.
         unsafe { (self.end)(operation.code(), comm.0, root, -1, n_bytes, began, 0) };

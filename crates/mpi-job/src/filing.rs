@@ -44,12 +44,12 @@ pub struct Sidecar {
     next_sample_ns: u64,
 }
 
-/// How often the kernel is asked at first.
+/// Interval between samples of the kernel's counts at first, in nanoseconds.
 const SAMPLE_NS: u64 = 250_000_000;
-/// After so many samples, only half as often: a rank that runs for a day leaves a megabyte of them.
+/// Number of samples after which only half as many are taken: a rank that runs for a day leaves a megabyte of them.
 const N_AT_A_RATE: u32 = 1_024;
 
-/// What the trace file of a rank is called. A host's name may come from anywhere.
+/// Returns the name of a rank's trace file. A host's name may come from anywhere.
 #[must_use]
 pub fn file_name(host: &str, rank: u32) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
@@ -162,7 +162,7 @@ impl Filing {
 }
 
 impl Sidecar {
-    /// Of a job, with files in the folder `into`.
+    /// Builds the sidecar of a job, with files in the folder `into`.
     #[must_use]
     pub fn new(folder: Folder, into: PathBuf) -> Self {
         Self { folder, into, filings: BTreeMap::new(), n_samples: 0, next_sample_ns: 0 }
@@ -232,7 +232,7 @@ pub(crate) fn head_of(definitions: &str) -> Option<Head> {
     serde_json::from_str(whole_lines(definitions).next()?).ok()
 }
 
-/// What is known of a rank that did not come to say who it is.
+/// Builds the head of a rank that wrote none, from the header of its ring.
 pub(crate) fn head_of_ring(header: &RingHeader) -> Head {
     let RingHeader { rank, n_ranks, pid, .. } = *header;
     let (host, unknown) = (header.host.clone(), String::new());

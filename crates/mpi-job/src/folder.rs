@@ -1,4 +1,4 @@
-//! What is in a job's folder, by name.
+//! Contents of a job's folder, by name.
 
 use std::fs::{self, DirBuilder};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -56,7 +56,7 @@ impl Folder {
         Ok(folders)
     }
 
-    /// Where it is.
+    /// Returns the path of the folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -78,7 +78,7 @@ impl Folder {
         self.rings_but(|_| false)
     }
 
-    /// As [`Folder::rings`], but for those that `is_known`.
+    /// Opens rings as [`Folder::rings`] does, but for those that `is_known`.
     ///
     /// # Errors
     /// If the folder cannot be read.
@@ -87,7 +87,7 @@ impl Folder {
         Ok(paths.iter().filter(|path| !is_known(path)).map(|path| RingFile::open(path)).collect())
     }
 
-    /// Where the rings of some ranks are, by name.
+    /// Returns the paths of the rings of some ranks, by name.
     pub(crate) fn ring_paths(&self, is_wanted: impl Fn(u32) -> bool) -> Result<Vec<PathBuf>, JobError> {
         let mut names = names(&self.path)?;
         names.retain(|name| rank_of_ring(name).is_some_and(&is_wanted));
@@ -147,7 +147,7 @@ impl Folder {
             .collect()
     }
 
-    /// What the ranks of this host say of themselves, by rank. Those of which nothing can be made are left out.
+    /// Returns the heads of the ranks of this host, by rank. Those of which nothing can be made are left out.
     ///
     /// # Errors
     /// If the folder cannot be read.

@@ -26,7 +26,8 @@ pub struct Jobs {
 }
 
 impl Jobs {
-    /// Those of all users who have a folder `foretop-UID` in `memory`, by path. Which of them may be read shows when they are.
+    /// Returns the folders of all users who have a folder `foretop-UID` in `memory`, by path. Which of them may be read
+    /// shows when they are.
     #[must_use]
     pub fn below(memory: &Path) -> Vec<Self> {
         let entries = fs::read_dir(memory).into_iter().flatten().flatten();
@@ -40,7 +41,7 @@ impl Jobs {
         all
     }
 
-    /// Where it is.
+    /// Returns the path of the folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

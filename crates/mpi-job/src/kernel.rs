@@ -1,4 +1,5 @@
-//! What the kernel says of a rank: context switches, how long it waited for a processor, and what the hypervisor took from its host.
+//! Kernel counts of a rank: context switches, the time that it waited for a processor, and the time that the hypervisor
+//! took from its host.
 
 use std::fs;
 
@@ -8,7 +9,8 @@ use mpi_trace::file::KernelNote;
 /// `/proc/stat` counts in hundredths of a second, whatever the kernel's own tick is.
 const USER_HZ_NS: u64 = 10_000_000;
 
-/// Of a process of this host, by its main thread; none of one that is gone, or where the kernel does not count. Three small files are read.
+/// Returns the counts of a process of this host, by its main thread; none of one that is gone, or if the kernel does
+/// not count. Three small files are read.
 #[must_use]
 pub fn kernel_of(pid: u32) -> Option<KernelNote> {
     let read = |path: String| fs::read_to_string(path).ok();

@@ -33,13 +33,13 @@ pub use ring_file::{RingFile, ring_capacity};
 pub use ring_reader::RingReader;
 pub use segment::{Access, Segment};
 
-/// Where each user has a folder of jobs, in memory: `foretop-UID`.
+/// Directory in which each user has a folder of jobs, in memory: `foretop-UID`.
 pub const MEMORY: &str = "/dev/shm";
 const PREFIX: &str = "foretop-";
-/// As much of a host's name as is in that of a folder.
+/// Longest part of a host's name in that of a folder, in bytes.
 const HOST_BYTES_MAX: usize = 60;
 
-/// Why a job's folder, or something in it, cannot be used.
+/// Reasons why a job's folder, or something in it, cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JobError {
@@ -48,17 +48,17 @@ pub enum JobError {
     File {
         /// Open, map and so on.
         doing: &'static str,
-        /// What.
+        /// The path.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// A file with the name of a ring.
     #[error("`{}` is not a ring of this version", path.display())]
     Ring {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault of the ring.
         source: RingError,
     },
 }
@@ -69,13 +69,13 @@ impl JobError {
     }
 }
 
-/// Where the folders of this user's jobs are, in memory: `/dev/shm/foretop-UID`.
+/// Returns the directory of the folders of this user's jobs, in memory: `/dev/shm/foretop-UID`.
 #[must_use]
 pub fn root() -> PathBuf {
     Path::new(MEMORY).join(format!("{PREFIX}{}", rustix::process::geteuid().as_raw()))
 }
 
-/// What this host calls itself.
+/// Returns this host's own name.
 #[must_use]
 pub fn host_name() -> String {
     let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
@@ -90,7 +90,7 @@ pub fn job_name(host: &str, pid: u32) -> String {
     format!("{}-{pid:x}", host.to_ascii_lowercase())
 }
 
-/// What somebody named: a path, or else the name of a job below [`root`].
+/// Returns the path that somebody named: the name is a path, or else that of a job below [`root`].
 #[must_use]
 pub fn find(given: &Path) -> PathBuf {
     let job = root().join(given);

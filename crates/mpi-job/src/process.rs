@@ -7,12 +7,12 @@ use std::fs;
 pub struct Process {
     /// Its number.
     pub pid: u32,
-    /// When it was started, in the kernel's ticks since the host's start.
+    /// Start time, in the kernel's ticks since the host's start.
     pub started: u64,
 }
 
 impl Process {
-    /// This process.
+    /// Returns this process.
     #[must_use]
     pub fn this() -> Self {
         let pid = std::process::id();

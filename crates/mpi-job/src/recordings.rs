@@ -1,4 +1,4 @@
-//! What was recorded: in trace files, or in the rings of a job that runs.
+//! Recordings: in trace files, or in the rings of a job that runs.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -13,7 +13,7 @@ use crate::folder::names;
 use crate::ring_file::rank_of_ring;
 use crate::{Folder, JobError};
 
-/// Why there is nothing to read.
+/// Reasons why there is nothing to read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
@@ -23,15 +23,15 @@ pub enum ReadError {
     /// A file that is no trace.
     #[error("`{}` is no trace file", path.display())]
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault of the file.
         source: FileError,
     },
     /// A folder without traces.
     #[error("there are neither trace files (*.ftrace) nor rings (*.ring) in `{}`", path.display())]
     Nothing {
-        /// Which.
+        /// The folder.
         path: PathBuf,
     },
 }
@@ -67,7 +67,7 @@ fn read_file(path: &Path) -> Result<Vec<Recording>, ReadError> {
     Recording::read(BufReader::new(file)).map_err(|source| ReadError::File { path: path.to_owned(), source })
 }
 
-/// Whose a ring or a file of definitions is.
+/// Returns the rank of a ring or a file of definitions.
 fn rank_of(name: &str) -> Option<u32> {
     let defined = || name.strip_prefix("rank-")?.strip_suffix(".jsonl")?.parse().ok();
     rank_of_ring(name).or_else(defined)
@@ -82,7 +82,7 @@ impl Folder {
         Ok(ranks)
     }
 
-    /// What the rings hold at this moment, by rank. Nothing is taken out of them.
+    /// Returns the contents of the rings at this moment, by rank. Nothing is taken out of them.
     ///
     /// # Errors
     /// If the folder cannot be read.

@@ -8,7 +8,7 @@ use mpi_trace::{Line, Reading, Ring, RingHeader, RingKind, n_words};
 
 use crate::{Access, JobError, Process, Segment};
 
-/// What all rings of one kind may take on a host, with one for each of its ranks.
+/// Limit of all rings of one kind together on a host, in bytes, with one for each of its ranks.
 const HOST_BYTES_MAX: usize = 1_000_000;
 /// Powers of two: from the fewest records that are still of use to half a second of a rank that makes many calls.
 const POWERS: RangeInclusive<u32> = 10..=15;
@@ -23,9 +23,9 @@ pub fn ring_capacity(n_ranks_of_host: usize) -> u64 {
 /// A ring that some process made, mapped into this one.
 #[derive(Debug)]
 pub struct RingFile {
-    /// Where it is.
+    /// Path of the ring.
     pub path: PathBuf,
-    /// What it said about itself when it was opened.
+    /// Header of the ring when it was opened.
     pub header: RingHeader,
     capacity: u64,
     segment: Segment,
@@ -67,13 +67,13 @@ impl RingFile {
         readings(&self.header)
     }
 
-    /// From its ticks to nanoseconds.
+    /// Returns the line from its ticks to nanoseconds.
     #[must_use]
     pub fn line(&self) -> Line {
         self.readings().map_or_else(Line::identity, |[began, now]| Line::through(began, now))
     }
 
-    /// Who made it.
+    /// Returns the process that made the ring.
     #[must_use]
     pub fn process(&self) -> Process {
         Process { pid: self.header.pid, started: self.header.pid_started }

@@ -22,11 +22,11 @@ const N_AT_ONCE: usize = 1 << 10;
 /// A ring that some process made, and how far this one has read it. It changes nothing in it.
 #[derive(Debug)]
 pub struct RingReader {
-    /// Where it was found.
+    /// Path at which the ring was found.
     pub path: PathBuf,
-    /// What it said about itself then.
+    /// Header of the ring at that time.
     pub header: RingHeader,
-    /// Whose file it is.
+    /// Owner of the file.
     pub user: u32,
     /// The file system's number of its file: tells it from a ring that a later process has put in its place.
     pub number: u64,
@@ -107,13 +107,13 @@ impl RingReader {
         Ok(n_written - self.cursor.position)
     }
 
-    /// From its ticks to nanoseconds.
+    /// Returns the line from its ticks to nanoseconds.
     #[must_use]
     pub fn line(&self) -> Line {
         readings(&self.header).map_or_else(Line::identity, |[began, now]| Line::through(began, now))
     }
 
-    /// Who made it, as it says.
+    /// Returns the process that made the ring, as the header states.
     #[must_use]
     pub fn process(&self) -> Process {
         Process { pid: self.header.pid, started: self.header.pid_started }

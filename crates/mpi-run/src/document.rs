@@ -3,34 +3,34 @@
 use serde::Serialize;
 use text::{Align, Table, markdown_cell};
 
-/// A title, sections, and what speaks against the figures.
+/// A report: a title, sections, and what limits the meaning of the figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Document {
-    /// A few words.
+    /// Title of a few words.
     pub title: String,
-    /// Where and with what, one line each.
+    /// Places and settings of the measurement, one line each.
     pub about: Vec<String>,
-    /// What makes the figures mean less than they seem to.
+    /// Conditions that make the figures mean less than they seem to.
     pub warnings: Vec<String>,
-    /// In the order in which they are read.
+    /// Sections in the order in which they are read.
     pub sections: Vec<Section>,
 }
 
 /// A table with words around it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Section {
-    /// A few words.
+    /// Title of a few words.
     pub title: String,
     /// Names of the columns.
     pub columns: Vec<String>,
-    /// As they are shown.
+    /// Rows as they are shown.
     pub rows: Vec<Vec<String>>,
-    /// How to read it.
+    /// Notes on how to read the table.
     pub notes: Vec<String>,
 }
 
 impl Section {
-    /// One of these rows.
+    /// Builds a section of these rows.
     #[must_use]
     pub fn new(title: &str, columns: &[&str], rows: Vec<Vec<String>>, notes: &[&str]) -> Self {
         let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
@@ -39,7 +39,7 @@ impl Section {
 }
 
 impl Document {
-    /// For terminals.
+    /// Returns the report as text for terminals.
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut text = self.about.join("\n") + "\n";
@@ -53,7 +53,7 @@ impl Document {
         text
     }
 
-    /// For documents, with links to pictures by their names.
+    /// Returns the report as Markdown for documents, with links to pictures by their names.
     #[must_use]
     pub fn to_markdown(&self, pictures: &[String]) -> String {
         let mut text = format!("# {}\n\n", self.title);

@@ -1,12 +1,12 @@
-//! How a run under MPI ends before its time: on all ranks alike, and said by one of them.
+//! Early ends of a run under MPI: on all ranks alike, and reported by one of them.
 
 use program::Failure;
 
-/// How a run ends on each of its ranks.
+/// Failure that ends a run on each of its ranks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ending {
-    /// Why, the same on all ranks.
+    /// The reason, the same on all ranks.
     pub failure: Failure,
-    /// Whether this is the rank that says so.
+    /// Whether this is the rank that reports the failure.
     pub is_mine_to_tell: bool,
 }

@@ -1,4 +1,4 @@
-//! What stands at the head of every result: without it a figure of one machine is worth nothing on another.
+//! Head of every result: without it a figure of one machine is worth nothing on another.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::measurement::Measurement;
 use crate::survey::ClockQuality;
 use crate::work::Calibration;
 
-/// Where one rank runs, and with what.
+/// Place of one rank, and what it runs with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Placement {
     /// Position in the world.
@@ -23,44 +23,45 @@ pub struct Placement {
     pub cpus: Vec<u32>,
     /// Its clock.
     pub clock: ClockQuality,
-    /// How fast its core worked at the start.
+    /// Speed of its core's work at the start.
     pub calibration: Calibration,
-    /// How far its clock is ahead of rank 0's.
+    /// Offset of its clock from rank 0's.
     pub offset: Offset,
 }
 
-/// How far a clock is ahead of another, and how wrong that can be at most.
+/// Offset of a clock from another, and the greatest error of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Offset {
     /// Nanoseconds ahead.
     pub ahead_ns: f64,
-    /// The offset is within so many nanoseconds of that: half the shortest round trip seen.
+    /// Bound of the error: the offset is within so many nanoseconds of `ahead_ns`. Half the shortest round trip seen.
     pub bound_ns: f64,
 }
 
 /// Head of a result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
-    /// Which program: `ace`, `comb`, `noise`.
+    /// Name of the program: `ace`, `comb`, `noise`.
     pub program: String,
-    /// Its version.
+    /// Version of the program.
     pub version: String,
-    /// When the run began.
+    /// Moment when the run began.
     pub started: Timestamp,
-    /// How the MPI library names itself, or `none` where a single host was measured without it.
+    /// Name that the MPI library gives itself, or `none` where a single host was measured without it.
     pub mpi: String,
-    /// As typed, without the program.
+    /// Arguments as typed, without the program.
     pub arguments: Vec<String>,
-    /// Of all draws.
+    /// Seed of all draws.
     pub seed: u64,
-    /// Each rank's.
+    /// Placement of each rank.
     pub ranks: Vec<Placement>,
-    /// What the figures take for granted.
+    /// Assumptions behind the figures.
     pub assumptions: Vec<String>,
 }
 
 impl Placement {
-    /// Of a process without MPI: that of the calling thread, whose clock is the only one. Calibrates work, which takes some 25 ms.
+    /// Returns the placement of a process without MPI: that of the calling thread, whose clock is the only one.
+    /// Calibrates work, which takes some 25 ms.
     #[must_use]
     pub fn alone(clock: &Stopwatch) -> Self {
         Self {
@@ -75,7 +76,8 @@ impl Placement {
 }
 
 impl Header {
-    /// Of a run of `measurement` that begins at this moment. `mpi` is how the library names itself; a process without one says `none`.
+    /// Returns the head of a run of `measurement` that begins at this moment. `mpi` is the name that the library gives
+    /// itself; `none` for a process without one.
     #[must_use]
     pub fn of(
         measurement: &dyn Measurement,
@@ -96,7 +98,7 @@ impl Header {
         }
     }
 
-    /// What makes the figures mean less than they seem to, one sentence each; none on a good day.
+    /// Returns the conditions that make the figures mean less than they seem to, one sentence each; none on a good day.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let oversubscribed = self.oversubscribed_hosts().into_iter().map(|(host, ranks, cpus)| {
@@ -137,14 +139,14 @@ impl Header {
 /// Trials of a calibration that are a hundredth off are too many for figures of a hundredth.
 const UNSTEADY: f64 = 0.01;
 
-/// Cores that this process may run on; empty where the kernel does not say.
+/// Returns the cores that this process may run on; empty if the kernel does not report them.
 #[must_use]
 pub fn allowed_cpus() -> Vec<u32> {
     let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
     (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).filter_map(|cpu| u32::try_from(cpu).ok()).collect()
 }
 
-/// Memory that this host can still give, in bytes; `None` where the kernel does not say.
+/// Returns the memory that this host can still give, in bytes; `None` if the kernel does not report it.
 #[must_use]
 pub fn available_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;

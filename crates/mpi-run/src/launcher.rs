@@ -1,4 +1,4 @@
-//! Finds the launcher that belongs to an MPI library, and says how it is told what to do.
+//! Launchers of MPI libraries: finds the one that belongs to a library, and builds its commands.
 //!
 //! Programs are linked with one MPI library and start under its launcher only; under another's, each process thinks
 //! it is the only rank. In a Slurm allocation users start the programs with their own `srun`.
@@ -26,26 +26,26 @@ pub enum Flavour {
 pub struct Launcher {
     /// Its program.
     pub program: PathBuf,
-    /// Whose it is.
+    /// MPI library that the launcher belongs to.
     pub flavour: Flavour,
 }
 
-/// How ranks are to be placed and connected.
+/// Placement and connection of ranks.
 #[derive(Clone, Debug, Default)]
 pub struct Placing {
-    /// How many; at least one.
+    /// Number of ranks; at least one.
     pub n_ranks: u32,
-    /// On which hosts, in turn; on this one where none is named.
+    /// Hosts that ranks are placed on, in turn; this host if none is named.
     pub hosts: Vec<String>,
     /// Whether each rank is bound to a core of its own.
     pub is_bound: bool,
-    /// Whether ranks of one host talk over TCP rather than through shared memory.
+    /// Whether ranks of one host communicate over TCP rather than through shared memory.
     pub is_tcp: bool,
-    /// What each process finds in its environment besides: names and values.
+    /// Additional environment variables of each process: names and values.
     pub environment: Vec<(String, String)>,
 }
 
-/// Why no launcher can be had.
+/// The reason why no launcher can be had.
 #[derive(Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LauncherError {
@@ -57,16 +57,17 @@ pub enum LauncherError {
         /// Programs tried.
         tried: Vec<String>,
     },
-    /// Not a library that is known here.
+    /// A library that is not known here.
     #[error("`{given}` is not a supported MPI: use openmpi or mpich")]
     Unknown {
-        /// As given.
+        /// Name as given.
         given: String,
     },
 }
 
 impl Flavour {
-    /// By the libraries that a program names in its file; none of one that names neither, such as a script.
+    /// Returns the flavour by the libraries that a program names in its file; none of one that names neither, such as a
+    /// script.
     #[must_use]
     pub fn of_program(bytes: &[u8]) -> Option<Self> {
         let names = |library: &[u8]| bytes.windows(library.len()).any(|window| window == library);
@@ -80,7 +81,7 @@ impl Flavour {
         }
     }
 
-    /// By the name that a library gives itself (`MPI_Get_library_version`).
+    /// Returns the flavour by the name that a library gives itself (`MPI_Get_library_version`).
     #[must_use]
     pub fn of_library(version: &str) -> Option<Self> {
         if version.contains("Open MPI") {
@@ -92,7 +93,7 @@ impl Flavour {
         }
     }
 
-    /// By what a launcher answers to `--version`.
+    /// Returns the flavour by a launcher's answer to `--version`.
     fn of_launcher(answer: &str) -> Option<Self> {
         if answer.contains("Open MPI") || answer.contains("OpenRTE") {
             Some(Self::OpenMpi)

@@ -1,4 +1,4 @@
-//! What programs under MPI share: their session, the head of their results and the results themselves, calibrated
+//! Common parts of programs under MPI: their session, the head of their results and the results themselves, calibrated
 //! work, launchers.
 //!
 //! Each measurement is a crate built on this one, and says by [`Measurement`] how its results are shown. All calls to

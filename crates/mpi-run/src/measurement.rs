@@ -1,15 +1,15 @@
-//! What every measurement says of itself, so that programs and commands treat all of them alike.
+//! Description of a measurement, so that programs and commands treat all measurements alike.
 
 use picture::Picture;
 
 use crate::{MalformedRecord, Outcome};
 
-/// A measurement under MPI: what it is called, what it takes for granted, and how its results look.
+/// A measurement under MPI: its name, its assumptions, and the form of its results.
 pub trait Measurement {
-    /// As in the header of its results; its program is `foretop-` and this.
+    /// Returns the name, as in the header of its results; its program is `foretop-` and this.
     fn name(&self) -> &'static str;
 
-    /// What its figures take for granted, a sentence each.
+    /// Returns the assumptions behind its figures, a sentence each.
     fn assumptions(&self) -> &'static [&'static str];
 
     /// A result as text for people: what the program prints in the end.

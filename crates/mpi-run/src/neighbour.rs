@@ -1,4 +1,5 @@
-//! Who else used a host's processors during a run: what the kernel counted for each other process, at its beginning and its end.
+//! Other users of a host's processors during a run: counts of the kernel for each other process, at its beginning and
+//! its end.
 //!
 //! Processes that ended before the second look are not seen, and neither are other guests of the machine.
 
@@ -11,10 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::header::host_name;
 
-/// Who had less of a core takes less from a run than a run varies by.
+/// Share of a core below which a process takes less from a run than a run varies by.
 const CORE_RATIO_MIN: f64 = 0.05;
 
-/// Processes that are told of: those that had the most.
+/// Number of processes that are reported: those that had the most.
 const N_TOLD: usize = 5;
 
 /// A process's number, and when it began, in ticks since the host did: numbers are used again.
@@ -23,11 +24,11 @@ type Identity = (i32, u64);
 /// Another process on a host with ranks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Neighbour {
-    /// The host.
+    /// Name of the host.
     pub host: String,
-    /// Its number there.
+    /// Process number on that host.
     pub pid: i32,
-    /// What the kernel calls it: at most 15 characters, whatever they are.
+    /// Name by which the kernel calls the process: at most 15 characters, whatever they are.
     pub name: String,
     /// Its processor time by that of the run: 1 is a core for all of the time.
     pub core_ratio: f64,
@@ -42,14 +43,15 @@ pub struct Neighbours {
 }
 
 impl Neighbours {
-    /// Begins; `own` are the processes of the run on this host, which are nobody's neighbours.
+    /// Begins counting; `own` are the processes of the run on this host, which are nobody's neighbours.
     #[must_use]
     pub fn watch(own: impl IntoIterator<Item = i32>) -> Self {
         let before = counted().into_iter().map(|(identity, _, ticks)| (identity, ticks)).collect();
         Self { clock: Stopwatch::start(), own: own.into_iter().collect(), before }
     }
 
-    /// Who had more than a twentieth of a core since, whoever had the most first; at most five.
+    /// Returns the processes that had more than a twentieth of a core since, the one that had the most first; at most
+    /// five.
     #[must_use]
     pub fn found(&self) -> Vec<Neighbour> {
         let span_ticks = self.clock.elapsed_ns() as f64 * ticks_per_second() as f64 / 1e9;

@@ -1,4 +1,4 @@
-//! How far the ranks' clocks are apart, by round trips to rank 0.
+//! Offsets between the ranks' clocks, by round trips to rank 0.
 //!
 //! A message goes to rank 0 and comes back with its time; whatever the way there and back took, that time lies between the two
 //! looks at the own clock, so the shortest of many trips bounds the offset best (Cristian 1989).
@@ -15,15 +15,16 @@ const N_TRIPS_MAX: usize = 200;
 /// The fewest: some always have to wait until rank 0 looks.
 const N_TRIPS_MIN: usize = 10;
 
-/// How long a rank's trips take where they are slow: between sites 10 ms apart, 200 for each of 8 ranks would take half a minute.
+/// Limit of the time of a rank's trips where they are slow: between sites 10 ms apart, 200 for each of 8 ranks would
+/// take half a minute.
 const SPAN_NS_MAX: u64 = 50_000_000;
 
-/// What a rank asks rank 0.
+/// Requests of a rank to rank 0.
 const TIME: u8 = 1;
 const ENOUGH: u8 = 0;
 
 impl Offset {
-    /// How far this rank's clock is ahead of rank 0's. Collective; ranks take their turns.
+    /// Returns the offset of this rank's clock from rank 0's. Collective; ranks take their turns.
     #[must_use]
     pub fn to_first(ranks: &SimpleCommunicator, clock: &Stopwatch) -> Self {
         let me = ranks.rank();

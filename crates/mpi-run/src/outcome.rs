@@ -13,31 +13,31 @@ use serde_json::Value;
 
 use crate::header::Header;
 
-/// Key of a line that says what is in it.
+/// Key of a line's kind.
 const KIND: &str = "kind";
 /// Kind of the first line.
 const HEADER: &str = "header";
 /// The longest line that is read: a rank's histograms take some kilobytes.
 const LINE_BYTES_MAX: u64 = 16 << 20;
 
-/// Why a result can neither be written nor read.
+/// The reason why a result can neither be written nor read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OutcomeError {
     /// Nothing can be written there.
     #[error("cannot write results to {path}")]
     Write {
-        /// Where.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
     /// Nothing can be read there.
     #[error("cannot read results from {path}")]
     Read {
-        /// Where.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
     /// A line that is none of a result.
@@ -45,9 +45,9 @@ pub enum OutcomeError {
     Line {
         /// The file.
         path: PathBuf,
-        /// From 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// Fault of the line.
         what: String,
     },
 }
@@ -125,7 +125,7 @@ impl Writer {
         Ok(())
     }
 
-    /// All that was recorded.
+    /// Returns all that was recorded.
     #[must_use]
     pub fn outcome(&self) -> &Outcome {
         &self.outcome
@@ -137,12 +137,12 @@ impl Writer {
     }
 }
 
-/// One line of a result, its end included.
+/// Returns one line of a result, its end included.
 fn line<T: Serialize>(kind: &str, content: &T) -> String {
     serde_json::to_string(&Line { kind, content }).expect(HAS_TEXT_KEYS) + "\n"
 }
 
-/// Why a record can always be written as JSON.
+/// The reason why a record can always be written as JSON.
 const HAS_TEXT_KEYS: &str = "records are structs, and maps in them have keys of text";
 
 impl Outcome {
@@ -197,21 +197,22 @@ impl Outcome {
         Ok(Self { header, records, is_truncated })
     }
 
-    /// What makes the figures mean less than they seem to, one sentence each: the header's warnings, and a run that did not end.
+    /// Returns the conditions that make the figures mean less than they seem to, one sentence each: the header's
+    /// warnings, and a run that did not end.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let broken = "the result breaks off in its last line: the run was ended before its time";
         self.header.warnings().into_iter().chain(self.is_truncated.then(|| broken.to_owned())).collect()
     }
 
-    /// The kinds of records there are, in alphabetical order.
+    /// Returns the kinds of records there are, in alphabetical order.
     #[must_use]
     pub fn kinds(&self) -> Vec<&str> {
         let kinds: BTreeSet<&str> = self.records.iter().map(|(kind, _)| kind.as_str()).collect();
         kinds.into_iter().collect()
     }
 
-    /// All records of one kind.
+    /// Returns all records of one kind.
     ///
     /// # Errors
     /// The record that is not of that form, counted from 1 among its kind.
@@ -229,15 +230,16 @@ impl Outcome {
             .collect()
     }
 
-    /// As in a file.
+    /// Returns the result as in a file.
     #[must_use]
     pub fn json_lines(&self) -> String {
         let records = self.records.iter().map(|(kind, content)| line(kind, content));
         std::iter::once(line(HEADER, &self.header)).chain(records).collect()
     }
 
-    /// All records of one kind as CSV: a column for each field, those of nested objects with a dot (`compute.mean_ns`), lists left out.
-    /// Columns are in alphabetical order; a record without a field has an empty cell.
+    /// Returns all records of one kind as CSV: a column for each field, those of nested objects with a dot
+    /// (`compute.mean_ns`), lists left out. Columns are in alphabetical order; a record without a field has an empty
+    /// cell.
     #[must_use]
     pub fn csv(&self, kind: &str) -> String {
         let rows: Vec<_> =
@@ -254,18 +256,18 @@ impl Outcome {
     }
 }
 
-/// Why CSV can always be written.
+/// The reason why CSV can always be written.
 const TAKES_ALL: &str = "memory takes what is written to it, and all rows have the same columns";
 
-/// A record that is not what its kind says.
+/// A record that does not have the form of its kind.
 #[derive(Debug, thiserror::Error)]
 #[error("record {position} of kind `{kind}` is not of that form")]
 pub struct MalformedRecord {
     /// Its kind.
     pub kind: String,
-    /// From 1, among those of its kind.
+    /// Position among the records of its kind, from 1.
     pub position: usize,
-    /// What is wrong with it.
+    /// Fault of the record.
     pub source: serde_json::Error,
 }
 

@@ -10,24 +10,25 @@ use statistics::median;
 /// Off its core for more than this share of the time, a rank's figures describe time slicing.
 pub const AWAY_RATIO_MAX: f64 = 0.1;
 
-/// Empty windows that say what looking takes.
+/// Number of empty windows that measure the time of a look.
 const N_LOOKS: usize = 51;
 
-/// Whoever is on the core in between takes longer than this, for two switches alone; what is shorter is that looking took longer once.
+/// Shortest interruption: whoever is on the core in between takes longer than this, for two switches alone; what is
+/// shorter is a look that took longer once.
 const SHORTEST_NS: f64 = 2_000.0;
 
 /// Adds up windows of time that a rank was measured in.
 #[derive(Debug)]
 pub struct Presence<'a> {
     clock: &'a Stopwatch,
-    /// By which the two differ in an empty window.
+    /// Difference of the two times in an empty window.
     look_ns: f64,
     wall_ns: f64,
     away_ns: f64,
 }
 
 impl<'a> Presence<'a> {
-    /// Without any window.
+    /// Starts without any window.
     #[must_use]
     pub fn new(clock: &'a Stopwatch) -> Self {
         let looks: Vec<f64> = (0..N_LOOKS)
@@ -39,7 +40,7 @@ impl<'a> Presence<'a> {
         Self { clock, look_ns: median(&looks).unwrap_or(0.0), wall_ns: 0.0, away_ns: 0.0 }
     }
 
-    /// Does `work` in a window.
+    /// Runs `work` in a window.
     #[inline]
     pub fn watch<R>(&mut self, work: impl FnOnce() -> R) -> R {
         let (result, wall_ns, processor_ns) = timed(self.clock, work);
@@ -49,14 +50,14 @@ impl<'a> Presence<'a> {
         result
     }
 
-    /// The share of all windows so far in which this thread did not run, from 0 to 1, and forgets them.
+    /// Returns the share of all windows so far in which this thread did not run, from 0 to 1, and clears them.
     pub fn take_away_ratio(&mut self) -> f64 {
         let (wall_ns, away_ns) = (std::mem::take(&mut self.wall_ns), std::mem::take(&mut self.away_ns));
         away_ns / wall_ns.max(1.0)
     }
 }
 
-/// What `work` gives, with wall and processor time in nanoseconds.
+/// Returns the result of `work`, with wall and processor time in nanoseconds.
 #[inline]
 fn timed<R>(clock: &Stopwatch, work: impl FnOnce() -> R) -> (R, f64, f64) {
     let (wall, processor) = (clock.elapsed_ns(), thread_cpu());

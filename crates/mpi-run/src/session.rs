@@ -43,36 +43,37 @@ impl Session {
         Ok(Self { world, _universe: universe })
     }
 
-    /// All ranks.
+    /// Returns the communicator of all ranks.
     #[must_use]
     pub fn world(&self) -> &SimpleCommunicator {
         &self.world
     }
 
-    /// This process's position among them.
+    /// Returns this process's position among all ranks.
     #[must_use]
     pub fn rank(&self) -> Rank {
         rank_of(&self.world)
     }
 
-    /// How many there are.
+    /// Returns the number of ranks.
     #[must_use]
     pub fn n_ranks(&self) -> u32 {
         n_ranks_of(&self.world)
     }
 
-    /// Whether this is rank 0, which reads, writes and speaks for all.
+    /// Whether this is rank 0, which reads, writes and reports for all.
     #[must_use]
     pub fn is_first(&self) -> bool {
         self.rank() == 0
     }
 
-    /// Comes back when all ranks have come here. Collective.
+    /// Waits until all ranks have come here. Collective.
     pub fn wait_for_all(&self) {
         self.world.barrier();
     }
 
-    /// The ranks of this rank's host, by its name: not all libraries hold ranks that share no memory to be on one host. Collective.
+    /// Returns the ranks of this rank's host, by its name: not all libraries hold ranks that share no memory to be on
+    /// one host. Collective.
     #[must_use]
     pub fn host(&self) -> SimpleCommunicator {
         let mine = host_name();
@@ -99,7 +100,7 @@ impl Session {
         Err(Ending { failure, is_mine_to_tell: me == failing })
     }
 
-    /// Lets rank 0 find something out, such as what a file says, and tells all. Collective.
+    /// Lets rank 0 find something out, such as the content of a file, and broadcasts it. Collective.
     ///
     /// # Errors
     /// What rank 0 failed with, on all ranks.
@@ -112,7 +113,7 @@ impl Session {
         Ok(broadcast(&self.world, found.as_ref()))
     }
 
-    /// The head of a run's results, the same on all ranks. Collective.
+    /// Returns the head of a run's results, the same on all ranks. Collective.
     #[must_use]
     pub fn header(
         &self,
@@ -124,7 +125,8 @@ impl Session {
         Header::of(measurement, library(), arguments, seed, self.placements(clock))
     }
 
-    /// Where every rank runs and with what, known to all: surveys clocks, calibrates work, compares clocks with rank 0's. Collective.
+    /// Returns the placement of every rank, the same on all ranks: surveys clocks, calibrates work, compares clocks
+    /// with rank 0's. Collective.
     ///
     /// Ranks of a host calibrate at the same time, as they will work.
     fn placements(&self, clock: &Stopwatch) -> Vec<Placement> {
@@ -144,7 +146,7 @@ impl Session {
     }
 }
 
-/// How the library names itself, in one line. May be asked before MPI is begun.
+/// Returns the name that the library gives itself, in one line. May be called before MPI is begun.
 #[must_use]
 pub fn library() -> String {
     let version = environment::library_version().unwrap_or_else(|_| "a library without a readable name".to_owned());
@@ -160,19 +162,19 @@ fn abort() -> ! {
     process::exit(1);
 }
 
-/// This process's position in `ranks`.
+/// Returns this process's position in `ranks`.
 #[must_use]
 pub fn rank_of(ranks: &impl Communicator) -> Rank {
     Rank::try_from(ranks.rank()).expect("MPI counts ranks from 0")
 }
 
-/// How many `ranks` there are.
+/// Returns the number of `ranks`.
 #[must_use]
 pub fn n_ranks_of(ranks: &impl Communicator) -> u32 {
     u32::try_from(ranks.size()).expect("a communicator has a size")
 }
 
-/// Each rank's value on rank 0, in the order of ranks; `None` elsewhere. Collective.
+/// Returns each rank's value on rank 0, in the order of ranks; `None` elsewhere. Collective.
 pub fn gather<T: Serialize + DeserializeOwned>(ranks: &SimpleCommunicator, mine: &T) -> Option<Vec<T>> {
     let bytes = encoded(mine);
     let length = mpi_count(bytes.len());
@@ -195,7 +197,7 @@ pub fn gather<T: Serialize + DeserializeOwned>(ranks: &SimpleCommunicator, mine:
     Some(starts.iter().zip(&lengths).map(of_rank).collect())
 }
 
-/// Rank 0's value on all ranks; others give `None`. Collective.
+/// Returns rank 0's value on all ranks; others give `None`. Collective.
 ///
 /// # Panics
 /// When rank 0 gives none.
@@ -214,7 +216,7 @@ fn broadcast_from<T: Serialize + DeserializeOwned>(ranks: &SimpleCommunicator, r
     decoded(&bytes)
 }
 
-/// What ranks tell each other is small, so that a length always fits what MPI counts with.
+/// Returns a length as MPI counts it. Messages between ranks are small, so that a length always fits.
 fn mpi_count(length: usize) -> i32 {
     i32::try_from(length).expect("what ranks tell each other is below 2 GiB")
 }

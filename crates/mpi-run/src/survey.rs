@@ -1,4 +1,4 @@
-//! What a run's clock can tell apart, and what a look at it costs.
+//! Resolution of a run's clock, and cost of a look at it.
 //!
 //! A clock is surveyed before it is trusted: one known benchmark calls a machine 97 % noise because its smallest step of time is a
 //! tick of the timer. Clocks of several hosts are brought together by [`Offset`](crate::Offset).
@@ -12,12 +12,12 @@ use statistics::median;
 /// Looks made at the clock in a survey, enough for a median that does not move between surveys.
 const N_LOOKS: usize = 2_000;
 
-/// What a clock can be asked for.
+/// Quality of a clock.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClockQuality {
     /// The smallest step between two looks that differ, in nanoseconds.
     pub resolution_ns: u64,
-    /// What one look takes at the median, in nanoseconds.
+    /// Median cost of one look, in nanoseconds.
     pub cost_ns: f64,
 }
 
@@ -29,7 +29,7 @@ impl ClockQuality {
         Self { resolution_ns: resolution_ns(clock), cost_ns: cost_ns(clock) }
     }
 
-    /// The shortest time that this clock tells to within a hundredth: a hundred of its steps and looks.
+    /// Returns the shortest time that this clock measures to within a hundredth: a hundred of its steps and looks.
     #[must_use]
     pub fn shortest_measurable(&self) -> Duration {
         Duration::from_nanos((100.0 * (self.resolution_ns as f64).max(self.cost_ns)).ceil() as u64)

@@ -49,19 +49,20 @@ impl Calibration {
         Self::of_trials(turns, N_TRIALS)
     }
 
-    /// How many turns take `span` by this calibration, to the nearest one.
+    /// Returns the number of turns that take `span` by this calibration, to the nearest one.
     #[must_use]
     pub fn turns(&self, span: Duration) -> u64 {
         (span.as_nanos() as f64 * self.turns_per_ns).round() as u64
     }
 
-    /// How long `turns` take by this calibration.
+    /// Returns the time that `turns` take by this calibration.
     #[must_use]
     pub fn span(&self, turns: u64) -> Duration {
         Duration::from_nanos((turns as f64 / self.turns_per_ns).round() as u64)
     }
 
-    /// Calibrates again, shortly, and says by what share work takes longer than it did: 0.02 where it takes 2 % longer.
+    /// Calibrates again, shortly, and returns by what share work takes longer than it did: 0.02 where it takes 2 %
+    /// longer.
     #[must_use]
     pub fn drift_ratio(&self) -> f64 {
         let turns = self.turns(TRIAL).max(1);
@@ -92,7 +93,7 @@ fn turns_of_a_trial() -> u64 {
     }
 }
 
-/// Nanoseconds that `turns` take; at least one, so that it can be divided by.
+/// Returns the nanoseconds that `turns` take; at least one, so that it can be divided by.
 fn time_turns(turns: u64) -> f64 {
     let clock = Stopwatch::start();
     turn(turns);

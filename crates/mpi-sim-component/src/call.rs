@@ -21,17 +21,17 @@ pub struct Function {
     /// Its names, by the second of which, `PMPI_…`, tracers call it that have one of the others too; then those of Fortran.
     symbols: [Symbol; N_NAMES],
     is_refused: bool,
-    /// Which argument of a collective call is the communicator, from 1; 0 for other calls.
+    /// Position of the argument of a collective call that is the communicator, from 1; 0 for other calls.
     comm: usize,
-    /// Which argument is the root; 0 where there is none.
+    /// Position of the argument that is the root; 0 where there is none.
     root: usize,
-    /// Which argument is a count, before its datatype; 0 where there is none.
+    /// Position of the argument that is a count, before its datatype; 0 where there is none.
     count: usize,
     /// Whether it matters to the call which ranks are on one node.
     asks_for_neighbours: bool,
 }
 
-/// How a collective operation may be done.
+/// Algorithm by which a collective operation may be done.
 pub struct Algorithm {
     symbol: Symbol,
     /// The operation, as in `allreduce`.
@@ -48,12 +48,12 @@ impl Function {
 /// A call that has not returned.
 #[derive(Clone, Copy)]
 struct Note {
-    /// Where on the stack the return address lies.
+    /// Place on the stack where the return address lies.
     slot: usize,
     returns_to: usize,
 }
 
-/// Which of a function's names are `PMPI_…` and, from there on, Fortran's.
+/// Indices of a function's names from which on they are `PMPI_…` and Fortran's.
 const PROFILED: usize = 1;
 const FORTRAN: usize = 2;
 
@@ -64,7 +64,7 @@ thread_local! {
     static NOTES: UnsafeCell<[Note; DEPTH_MAX]> = const { UnsafeCell::new([Note { slot: 0, returns_to: 0 }; DEPTH_MAX]) };
 }
 
-/// How many functions there are.
+/// Number of functions.
 pub const N_FUNCTIONS: usize = FUNCTIONS.len();
 
 include!(concat!(env!("OUT_DIR"), "/entries.rs"));
@@ -80,7 +80,7 @@ pub fn algorithms() -> &'static [Algorithm] {
     &ALGORITHMS
 }
 
-/// How deep the calls of this thread are.
+/// Returns the depth of the calls of this thread.
 pub fn depth() -> usize {
     DEPTH.get()
 }
@@ -114,7 +114,7 @@ unsafe extern "C" fn entry() {
     )
 }
 
-/// Where noted functions return to.
+/// Place where noted functions return to.
 #[unsafe(naked)]
 unsafe extern "C" fn exit() {
     naked_asm!(

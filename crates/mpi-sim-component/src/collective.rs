@@ -8,7 +8,7 @@ use units::Rank;
 
 use crate::call;
 
-/// What has to agree.
+/// The part of a collective call that has to agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Collective {
     /// The function's number.

@@ -9,7 +9,7 @@ use crate::{face, library};
 /// The level that Open MPI's one-sided communication over messages allows; programs that ask for more get this one.
 const MPI_THREAD_SERIALIZED: c_int = 2;
 
-/// What `MPI_Init` and its like call.
+/// The function that `MPI_Init` and its like call.
 const INIT: &CStr = c"ompi_mpi_init";
 
 type Init = unsafe extern "C" fn(c_int, *mut *mut c_char, c_int, *mut c_int, bool) -> c_int;

@@ -1,4 +1,4 @@
-//! What the components in C ask: the functions of `c/engine.h`.
+//! Functions that the components in C call: those of `c/engine.h`.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -26,15 +26,15 @@ const ANY_TAG: i64 = i64::MAX;
 thread_local! {
     /// The bytes of the message that was taken last.
     static TAKEN: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-    /// What matched probes took out.
+    /// Messages that matched probes took out.
     static PROBED: RefCell<Option<HashMap<u64, Probed>>> = const { RefCell::new(None) };
 }
 
-/// What answers `opal_progress`.
+/// The function that answers `opal_progress`.
 static PROGRESS: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 static REAL_PROGRESS: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 
-/// What the components answer: `struct foretop_front`.
+/// Functions of the components: `struct foretop_front`.
 #[repr(C)]
 pub struct Front {
     find_comm: unsafe extern "C" fn(*const c_void, *mut u64, *mut u32) -> bool,
@@ -109,7 +109,7 @@ extern "C" fn foretop_node(of: u32) -> u32 {
     rank::job().map_or(0, |job| job.world.hold().machine().place(of).node_idx)
 }
 
-/// For programs: computes for what takes so long on this host, whatever `--compute` says.
+/// Computes, for programs, for what takes so long on this host, whatever `--compute` says.
 #[unsafe(no_mangle)]
 extern "C" fn foretop_sim_compute(nanoseconds: u64) {
     if rank::is_simulated() {
@@ -258,7 +258,7 @@ extern "C" fn foretop_progress_by(progress: extern "C" fn()) {
     PROGRESS.store(progress as *mut c_void, Ordering::Relaxed);
 }
 
-/// What Open MPI's own `opal_progress` does.
+/// Does what Open MPI's own `opal_progress` does.
 #[unsafe(no_mangle)]
 extern "C" fn foretop_progress() {
     let mut real = REAL_PROGRESS.load(Ordering::Relaxed);
@@ -291,7 +291,7 @@ extern "C" fn foretop_abort(status: c_int) -> ! {
     }
 }
 
-/// What MPI says of an error.
+/// Returns the text of MPI for an error.
 fn error_text(status: c_int) -> String {
     const LENGTH_MAX: usize = 256;
     let place = library::MPI.function(c"PMPI_Error_string");

@@ -1,4 +1,4 @@
-//! What all ranks share: the world, whose turn it is, and notes on each of them.
+//! State that all ranks share: the world, whose turn it is, and notes on each of them.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter};
@@ -15,21 +15,21 @@ use units::{Rank as RankIdx, SimTime};
 use crate::call;
 use crate::collective::Collectives;
 
-/// What all ranks share.
+/// State that all ranks share.
 pub struct Job {
     pub world: Lock<World>,
     pub turns: Turns,
     pub notes: Box<[Note]>,
     pub compute: Source,
     pub collectives: Lock<Collectives>,
-    /// Which algorithms ran in calls of each function, a bit each.
+    /// Algorithms that ran in calls of each function, a bit each.
     pub ran: Box<[AtomicU64]>,
-    /// What a rank's clock shows when its simulated time is 0: the host's clocks at the start.
+    /// Time that a rank's clock shows when its simulated time is 0: the host's clocks at the start.
     pub real_time_ns: u64,
     pub monotonic_ns: u64,
 }
 
-/// Where the time between calls comes from.
+/// Source of the time between calls.
 pub enum Source {
     Direct,
     None,
@@ -38,11 +38,11 @@ pub enum Source {
     Model(Laws),
 }
 
-/// What a rank leaves for the keeper to read.
+/// Note that a rank leaves for the keeper to read.
 pub struct Note {
     /// The number of its call, or [`NO_CALL`].
     pub call: AtomicUsize,
-    /// Where it was called from.
+    /// Address that the call came from.
     pub site: AtomicUsize,
     /// Its clock when it last began a call.
     pub at_ns: AtomicU64,
@@ -70,7 +70,7 @@ struct CallCount {
 
 pub const NO_CALL: usize = usize::MAX;
 
-/// Whose turn it is, in words that the keeper reads too.
+/// Turns of the ranks, in words that the keeper reads too.
 ///
 /// Each worker has a core, and a rank runs on that of the worker that it was given: left to itself, the system wakes a rank on the core of the one that made way for it,
 /// where another may be running, and hands over at several times the cost where it does not.
@@ -83,7 +83,7 @@ pub struct Turns {
     seats: Box<[Seat]>,
 }
 
-/// Where a rank runs.
+/// The place where a rank runs.
 struct Seat {
     pid: AtomicI32,
     is_running: AtomicBool,
@@ -242,7 +242,7 @@ impl Job {
         Some((rank, format!("it made {given} calls, and of {recorded} compute times were recorded: record them anew")))
     }
 
-    /// How far all are.
+    /// Returns the progress of all ranks.
     pub fn progress(&self) -> Report {
         let world = self.world.hold();
         let clocks = (0..self.notes.len() as RankIdx).map(|rank| world.clock(rank));
@@ -253,7 +253,7 @@ impl Job {
         Report::Progress { n_ended, least_ns: least.as_nanos(), most_ns: most.as_nanos() }
     }
 
-    /// What there is to tell in the end.
+    /// Returns the report at the end.
     pub fn report(&self) -> Report {
         let world = self.world.hold();
         let ranks = (0..).zip(&self.notes).map(|(rank, note)| RankReport {

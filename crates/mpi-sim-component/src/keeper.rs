@@ -16,11 +16,12 @@ use crate::{library, rank};
 
 const PRELOAD: &str = "LD_PRELOAD";
 const SEARCHED: &str = "LD_LIBRARY_PATH";
-/// How often the launcher hears of progress.
+/// Seconds between two reports of progress to the launcher.
 const TICK_S: i64 = 1;
 /// Any child, for `waitpid`.
 const ANY: i32 = -1;
-/// With more ranks than that, others that have ended as well are looked for at a tick only: the system goes through all to find one.
+/// Number of ranks beyond which others that have ended as well are looked for at a tick only: the system goes through
+/// all to find one.
 const SOUGHT_MAX: usize = 64;
 /// Ticks without a call or any processor time of those that may run.
 const IDLE_TICKS_MAX: u32 = 20;
@@ -73,7 +74,7 @@ pub fn begin() {
     .keep(&signals)
 }
 
-/// What the launcher left: the job, or why there is none, and where to report.
+/// Reads what the launcher left: the job, or why there is none, and where to report.
 fn prepare() -> Option<(Result<Job, String>, File)> {
     let descriptors = std::env::var(DESCRIPTORS).ok()?;
     let (setup, report) = descriptors.split_once(',')?;
@@ -91,7 +92,7 @@ fn prepare() -> Option<(Result<Job, String>, File)> {
     Some((job, report))
 }
 
-/// What the ranks start is not simulated.
+/// Removes the simulation from the environment: what the ranks start is not simulated.
 unsafe fn clean_environment(setup: &Setup) {
     // SAFETY: the caller's.
     unsafe {
@@ -127,7 +128,7 @@ fn become_rank(job: &'static Job, me: Rank) {
     rank::begin(job, me);
 }
 
-/// What the keeper waits for: the end of a rank, a rank's word, the launcher's.
+/// Blocks the signals that the keeper waits for: the end of a rank, a rank's signal, the launcher's.
 fn block_signals() -> libc::sigset_t {
     // SAFETY: the set is initialized by the first call.
     unsafe {
@@ -177,7 +178,7 @@ struct Keeper {
     pids: Vec<i32>,
     teller: Teller,
     n_idle_ticks: u32,
-    /// What changes while ranks do anything.
+    /// Sum that changes while ranks do anything.
     seen: u64,
 }
 
@@ -319,7 +320,7 @@ fn processor_ticks(pid: i32) -> u64 {
     fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum()
 }
 
-/// What is wrong with the way in which a rank ended.
+/// Returns the problem with the way in which a rank ended.
 fn wrong_end(job: &Job, rank: Rank, status: i32) -> Option<String> {
     let note = &job.notes[rank as usize];
     if libc::WIFSIGNALED(status) {

@@ -86,12 +86,12 @@ impl Symbol {
         Self { name, place: AtomicPtr::new(null_mut()) }
     }
 
-    /// Where it is, as [`Library::function`].
+    /// Returns the symbol's address, as [`Library::function`] does.
     pub fn of(&self, library: &Library) -> *mut libc::c_void {
         self.find(|| library.function(self.name))
     }
 
-    /// Where whoever comes after this library has it: a tracer that is preloaded too, or else `library`.
+    /// Returns the address in whatever comes after this library: a tracer that is preloaded too, or else `library`.
     pub fn next(&self, library: &Library) -> *mut libc::c_void {
         self.find(|| {
             // SAFETY: the name ends with a zero.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 /// Addresses that are set aside. Only what is touched takes memory, so the figure stands for no limit.
 const SPAN_MAX: usize = 1 << 40;
-/// What has to do where addresses are limited (`ulimit -v`).
+/// Least span, which has to do where addresses are limited (`ulimit -v`).
 const SPAN_MIN: usize = 1 << 28;
 const PAGE: usize = 4096;
 /// Free blocks of at least this size give their pages back.

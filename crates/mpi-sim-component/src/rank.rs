@@ -13,14 +13,15 @@ use crate::collective::Collective;
 use crate::job::{Job, NO_CALL, Source, Turns};
 use crate::{call, early, face, time};
 
-/// What a look at a clock takes where processor time does not count, so that a loop until some time comes to an end.
+/// Time that a look at a clock takes where processor time does not count, so that a loop until some time comes to an
+/// end.
 const LOOK: SimDuration = SimDuration::from_nanos(25);
 
 static JOB: AtomicPtr<Job> = AtomicPtr::new(std::ptr::null_mut());
 static ME: AtomicU32 = AtomicU32::new(0);
 /// False in children that the rank forked.
 static IS_RANK: AtomicBool = AtomicBool::new(false);
-/// How many collective calls this rank has begun on each communicator.
+/// Number of collective calls that this rank has begun on each communicator.
 static N_COLLECTIVE: Mutex<BTreeMap<u64, u64>> = Mutex::new(BTreeMap::new());
 
 thread_local! {
@@ -78,13 +79,13 @@ pub fn is_simulated() -> bool {
     IS_RANK.load(Ordering::Relaxed)
 }
 
-/// What all ranks share; nothing where this is none.
+/// Returns the state that all ranks share; nothing where this is none.
 pub fn job() -> Option<&'static Job> {
     // SAFETY: the job was leaked before the ranks were forked.
     if is_simulated() { unsafe { JOB.load(Ordering::Relaxed).as_ref() } } else { None }
 }
 
-/// How many ranks there are.
+/// Returns the number of ranks.
 pub fn n_ranks() -> u32 {
     // SAFETY: as in `job`.
     unsafe { JOB.load(Ordering::Relaxed).as_ref() }.map_or(1, |job| job.notes.len() as u32)
@@ -218,13 +219,13 @@ fn site_name(function: usize, site: usize) -> String {
     format!("{file}+{:#x} {name}", site - found.dli_fbase.addr())
 }
 
-/// What passed until now does not count.
+/// Marks the time until now as not counting.
 fn mark() {
     let is_measured = matches!(own_job().compute, Source::Direct | Source::Record(..));
     COMPUTED_NS.set(Some(if is_measured { time::host(libc::CLOCK_THREAD_CPUTIME_ID) } else { 0 }));
 }
 
-/// What a clock shows: simulated time, where this is a rank.
+/// Returns the time that a clock shows: simulated time, where this is a rank.
 pub fn read_clock() -> Option<SimTime> {
     let job = job()?;
     // Another thread than the one that calls MPI may look, and must not count its own time.

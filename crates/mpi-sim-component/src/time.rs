@@ -19,7 +19,7 @@ pub fn host(clock: clockid_t) -> u64 {
     time.tv_sec as u64 * SECOND_NS + time.tv_nsec as u64
 }
 
-/// What a clock shows to the program; nothing for those that are not simulated.
+/// Returns the time that a clock shows to the program; nothing for those that are not simulated.
 fn simulated(clock: clockid_t) -> Option<u64> {
     let is_real_time = match clock {
         libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE | libc::CLOCK_TAI => true,

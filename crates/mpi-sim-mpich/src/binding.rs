@@ -1,4 +1,4 @@
-//! What programs and MPICH's own bindings for Fortran and C++ take from the library beside its calls.
+//! Symbols that programs and MPICH's own bindings for Fortran and C++ take from the library beside its calls.
 //!
 //! Source: `mpi.h` of MPICH 4.0, and what `libmpichfort.so.12` and `libmpichcxx.so.12` ask for.
 

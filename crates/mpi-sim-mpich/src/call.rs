@@ -12,27 +12,27 @@ use crate::{binding, own, status};
 /// A function of MPI.
 pub struct Call {
     below: Function,
-    /// Which argument of a collective call is the communicator, from 1.
+    /// Position of the communicator among the arguments of a collective call, from 1.
     comm: usize,
     kinds: &'static [Kind],
 }
 
-/// What an argument is.
+/// Kind of an argument.
 pub enum Kind {
     /// The same for both.
     Plain,
-    /// Of data, or `MPI_IN_PLACE`.
+    /// The address of data, or `MPI_IN_PLACE`.
     Address,
     Handle(&'static Class, Way, Length),
     Number(Meaning, Way, Length),
     Status(Way, Length),
     /// Whether there is anything; where there is not, no status is written.
     Flag,
-    /// Where an attribute's value goes.
+    /// The place for an attribute's value.
     Value,
     /// Modes that are added up.
     Mode,
-    /// Of the edges of a graph, or one of two addresses with a meaning.
+    /// The weights of the edges of a graph, or one of two addresses with a meaning.
     Weights,
 }
 
@@ -44,14 +44,14 @@ pub enum Way {
     Both,
 }
 
-/// How many there are.
+/// Number of elements of an argument.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Length {
     /// One, and no array.
     One,
-    /// As many as another argument says, from 1.
+    /// The number in another argument, from 1.
     Argument(usize),
-    /// As many as the first argument says, of which as many are written as another argument points at.
+    /// The number in the first argument, of which as many are written as another argument points at.
     At(usize),
     /// One for each rank that the communicator's ranks send to.
     Ranks,
@@ -67,7 +67,7 @@ const STATUS_IGNORE: usize = 1;
 const UNWEIGHTED_BELOW: usize = 2;
 const WEIGHTS_EMPTY_BELOW: usize = 3;
 
-/// What Open MPI is given the place of.
+/// An object whose place Open MPI is given.
 enum Held {
     Nothing,
     Word(usize),

@@ -18,7 +18,7 @@ const HANDLERS_MAX: usize = 64;
 type Attribute = *mut c_void;
 type CopyFn = unsafe extern "C" fn(u32, c_int, *mut c_void, Attribute, *mut Attribute, *mut c_int) -> c_int;
 type DeleteFn = unsafe extern "C" fn(u32, c_int, Attribute, *mut c_void) -> c_int;
-/// What Fortran's binding has called in place of the program's functions, which it is given first.
+/// The proxy that Fortran's binding has called in place of the program's functions, which the proxy is given first.
 type CopyProxy =
     unsafe extern "C" fn(*mut c_void, u32, c_int, *mut c_void, c_int, Attribute, *mut Attribute, *mut c_int) -> c_int;
 type DeleteProxy = unsafe extern "C" fn(*mut c_void, u32, c_int, c_int, Attribute, *mut c_void) -> c_int;
@@ -189,7 +189,7 @@ pub unsafe extern "C" fn combine(
     }
 }
 
-/// What an error handler is for, by the number that C++'s binding has for it.
+/// The kind of object that an error handler is for, by the number that C++'s binding has for it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Comm = 0,

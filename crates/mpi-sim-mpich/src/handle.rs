@@ -63,7 +63,8 @@ impl Class {
         self.known().null
     }
 
-    /// What Open MPI knows this as; what is no handle becomes the null handle, which it refuses.
+    /// Returns the address that Open MPI has for this handle; anything that is no handle becomes the null handle, which
+    /// Open MPI refuses.
     pub fn address(&self, handle: u32) -> usize {
         let known = self.known();
         if let Some(address) = known.addresses.get(&handle) {
@@ -80,7 +81,7 @@ impl Class {
         }
     }
 
-    /// What the program knows this as.
+    /// Returns the handle that the program has for this address.
     pub fn handle(&self, address: usize) -> u32 {
         let known = self.known();
         if address == 0 {

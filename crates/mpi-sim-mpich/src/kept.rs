@@ -1,4 +1,4 @@
-//! What Open MPI needs until a request is done, and the program would have kept itself.
+//! Data that Open MPI needs until a request is done, and that the program would have kept itself.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -9,7 +9,7 @@ use crate::handle;
 pub enum Kept {
     /// Datatypes of a call that goes on.
     Types(#[expect(dead_code, reason = "Open MPI reads it")] Vec<usize>),
-    /// Where a communicator that is being made will be, and the program's place for it.
+    /// The place where a communicator that is being made will be, and the program's place for it.
     Comm { made: Box<usize>, place: usize },
 }
 

@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-/// What a number stands for.
+/// The meaning of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
     Rank,
@@ -33,7 +33,7 @@ type Pairs = &'static [(c_int, c_int)];
 
 /// `MPI_PROC_NULL`, `MPI_ANY_SOURCE`, `MPI_ROOT`.
 const RANKS: Pairs = &[(-1, -2), (-2, -1), (-3, -4)];
-/// By Open MPI's number: the two follow the same order but for where MPICH has some earlier.
+/// MPICH's codes by Open MPI's number: the two follow the same order but for where MPICH has some earlier.
 const CODES: [c_int; 54] = [
     0, 1, 2, 3, 4, 5, 6, 19, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 21, 53, 22, 46, 23, 52, 24, 25, 26, 27,
     29, 31, 30, 28, 32, 48, 47, 33, 34, 35, 36, 37, 38, 39, 40, 49, 50, 41, 51, 42, 43, 44, 45,
@@ -79,7 +79,7 @@ const TOPOLOGIES: Pairs = &[(1, 2), (2, 1), (3, 3)];
 const MODES: Pairs = &[(1024, 1), (8192, 2), (4096, 4), (2048, 8), (16384, 16)];
 
 impl Meaning {
-    /// What Open MPI has for a number of the program.
+    /// Returns Open MPI's number for a number of the program.
     pub fn below(self, number: c_int) -> c_int {
         match self {
             Self::Code if number > LAST_CODE => number - LAST_CODE + LAST_CODE_BELOW,
@@ -95,7 +95,7 @@ impl Meaning {
         }
     }
 
-    /// What the program has for a number of Open MPI.
+    /// Returns the program's number for a number of Open MPI.
     pub fn above(self, number: c_int) -> c_int {
         let place = |list: &[c_int]| usize::try_from(number).ok().and_then(|place| list.get(place).copied());
         match self {
@@ -131,7 +131,7 @@ fn pair_below(pairs: Pairs, number: c_int) -> c_int {
     pairs.iter().find(|(above, _)| *above == number).map_or(number, |(_, below)| *below)
 }
 
-/// What C has for the key of an attribute that MPI defines, if Fortran has it as this; else the key.
+/// Returns C's key of an attribute that MPI defines, if the given key is Fortran's for it; else the given key.
 pub fn keyval_of_c(keyval: c_int) -> c_int {
     if KEYVALS.contains(&(keyval - FORTRAN)) { keyval - FORTRAN } else { keyval }
 }

@@ -83,7 +83,7 @@ unsafe fn call_words(function: *mut c_void, arguments: &[usize]) -> usize {
     }
 }
 
-/// What Open MPI has under this name.
+/// Returns the symbol that Open MPI has under this name.
 pub fn symbol(name: &CStr) -> Option<*mut c_void> {
     let mut library = HANDLE.load(Ordering::Relaxed);
     // SAFETY: both names end with a zero, and the library stays loaded.

@@ -17,13 +17,13 @@ pub const IN_STATUS: c_int = 17;
 const BUFFER: c_int = 1;
 const ARG: c_int = 12;
 const INTERN: c_int = 16;
-/// What each library takes of an attached buffer for a message, beside its data.
+/// Bytes that each library takes of an attached buffer for a message, beside its data.
 const OVERHEAD: usize = 96;
 const OVERHEAD_BELOW: usize = 128;
-/// What `MPI_Get_version` says, as MPICH's header does.
+/// The version that `MPI_Get_version` returns, as in MPICH's header.
 const VERSION: (c_int, c_int) = (4, 0);
 const LIBRARY_VERSION: &[u8] = b"MPICH Version: 4.0.2, simulated by Foretop\0";
-/// Of `MPI_MAX_PROCESSOR_NAME` in each library.
+/// The value of `MPI_MAX_PROCESSOR_NAME` in each library.
 const NAME_MAX: usize = 128;
 const NAME_MAX_BELOW: usize = 256;
 
@@ -219,7 +219,7 @@ pub unsafe extern "C" fn mpi_get_processor_name(text: *mut c_char, length: *mut 
     }
 }
 
-/// What a datatype was made of. The numbers of some constructors have a meaning.
+/// Returns the contents that a datatype was made of. The numbers of some constructors have a meaning.
 pub unsafe extern "C" fn mpi_type_get_contents(
     datatype: u32,
     n_integers: c_int,
@@ -299,7 +299,7 @@ pub unsafe extern "C" fn mpi_comm_idup(comm: u32, place: *mut u32, request: *mut
     }
 }
 
-/// How many ranks a call on a communicator exchanges data with.
+/// Returns the number of ranks that a call on a communicator exchanges data with.
 pub fn n_others(comm: usize) -> usize {
     let comm = handle::COMM.address(comm as u32);
     let (mut is_inter, mut n) = (0, 0);
@@ -321,7 +321,7 @@ pub struct Neighbours {
     pub targets: usize,
 }
 
-/// How many neighbours this rank has.
+/// Returns the numbers of neighbours of this rank.
 pub fn n_neighbours(comm: usize) -> Neighbours {
     const CART: c_int = 1;
     const GRAPH: c_int = 2;

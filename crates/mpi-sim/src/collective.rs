@@ -27,12 +27,12 @@ use crate::world::Stopped;
 
 const TAG: i32 = 0;
 
-/// Which algorithm ran.
+/// The algorithm that ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Algorithm {
-    /// Each tells one that is twice as far in each step.
+    /// Messages of each to one that is twice as far away in each step.
     Dissemination,
-    /// Along a binomial tree.
+    /// A binomial tree.
     Binomial,
     /// Blocks down a binomial tree, then around a ring.
     ScatterRing,
@@ -52,21 +52,21 @@ pub enum Algorithm {
     Spread,
     /// One partner after the other.
     Pairwise,
-    /// Along a binary tree, in segments.
+    /// A binary tree, in segments.
     Binary,
     /// Half of the data down each side of a binary tree, in segments; then pairs exchange halves.
     SplitBinary,
-    /// From each to the next, in segments.
+    /// A chain from each to the next, in segments.
     Pipeline,
     /// A ring, of one segment of all blocks after the other.
     SegmentedRing,
-    /// To one, and from it to all.
+    /// A reduction to one, and a broadcast from that one to all.
     ReduceBroadcast,
     /// Pairs exchange all they have with the neighbours on both sides in turn.
     NeighbourExchange,
     /// The root has messages with each, and asks one after the other.
     LinearInTurn,
-    /// Along a tree of a tree file.
+    /// A tree of a tree file.
     Tree,
 }
 
@@ -98,7 +98,7 @@ impl Algorithm {
     }
 }
 
-/// How values are combined.
+/// The operation that combines values.
 pub struct Combine<'a> {
     /// Bytes of one value; messages are not cut within one.
     pub value_bytes: usize,
@@ -124,7 +124,7 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
         Some(Self { rank, members, me, context, choices })
     }
 
-    /// How many call together.
+    /// Returns the number of ranks that call together.
     #[must_use]
     pub fn n_members(&self) -> usize {
         self.members.len()
@@ -417,7 +417,7 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
         Ok(())
     }
 
-    /// What the machine file names for a call, before the rules choose.
+    /// Returns the algorithm that the machine file names for a call, before the rules choose one.
     fn named(&self, call: Call, bytes: usize) -> Option<(Algorithm, usize)> {
         self.choices.named(call, self.members.len(), bytes)
     }
@@ -515,7 +515,7 @@ fn halvings(n: usize) -> impl Iterator<Item = usize> {
     std::iter::successors(Some(n / 2), |distance| Some(distance / 2)).take_while(|distance| *distance > 0)
 }
 
-/// How far a place is from its parent in the binomial tree; its children are nearer.
+/// Returns the distance of a place from its parent in the binomial tree; its children are nearer.
 fn span(place: usize, n: usize) -> usize {
     if place == 0 { n.next_power_of_two() } else { 1 << place.trailing_zeros() }
 }

@@ -1,4 +1,4 @@
-//! What ranks compute between their calls: recorded, given back, and as laws.
+//! Computation of ranks between their calls: recorded, given back, and as laws.
 //!
 //! [`Times`] is a recording of all ranks, `docs/formats/sim-compute.md`. [`Laws`] say for each call site how long the
 //! computation before it takes, by the number of ranks and the size of the message: where a recording is of few
@@ -28,43 +28,43 @@ pub struct Times {
 /// Computation before one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// Where the call is, as a position in [`Times::sites`].
+    /// The place of the call, as a position in [`Times::sites`].
     pub site: u32,
-    /// Of the call's message.
+    /// Size of the call's message.
     pub size_bytes: u64,
-    /// How long it took on the host.
+    /// Duration of the computation on the host.
     pub span: SimDuration,
 }
 
-/// What a program did other than was recorded.
+/// A difference between a program's calls and those that were recorded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Differs {
-    /// It calls from another place.
+    /// A call from another place.
     #[error(
         "rank {rank} is at `{now}` in its call {call}, and was at `{recorded}` when compute times were recorded: record them anew"
     )]
     Site {
-        /// Who.
+        /// The rank.
         rank: Rank,
-        /// Which of its calls, from 0.
+        /// Position of the call among those of the rank, from 0.
         call: usize,
-        /// Where it is.
+        /// The place of the call.
         now: String,
-        /// Where it was.
+        /// The place of the recorded call.
         recorded: String,
     },
-    /// It makes more calls.
+    /// More calls than were recorded.
     #[error("rank {rank} makes more calls than the {recorded} of which compute times were recorded: record them anew")]
     Longer {
-        /// Who.
+        /// The rank.
         rank: Rank,
         /// Calls recorded.
         recorded: usize,
     },
 }
 
-/// Why a file holds no compute times.
+/// The reason why a file holds no compute times.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TimesError {
@@ -74,9 +74,9 @@ pub enum TimesError {
     /// A line that is none of such a file.
     #[error("line {line}: {what}")]
     Line {
-        /// From 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// What is wrong, and what would be right.
+        /// The fault, and what would be right.
         what: String,
     },
 }
@@ -89,7 +89,7 @@ struct Head {
 }
 
 impl Times {
-    /// None yet, for so many ranks.
+    /// Builds an empty recording for `n_ranks` ranks.
     #[must_use]
     pub fn new(n_ranks: u32) -> Self {
         Self { ranks: vec![Vec::new(); n_ranks as usize], ..Self::default() }
@@ -124,13 +124,14 @@ impl Times {
         &self.sites
     }
 
-    /// What a rank computed, in the order of its calls.
+    /// Returns the computation of a rank, in the order of its calls.
     #[must_use]
     pub fn of_rank(&self, rank: Rank) -> &[Stretch] {
         self.ranks.get(rank as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// What a rank computed before a call, by its position, which has to be from the same place.
+    /// Returns the time that a rank computed before a call, by the call's position; the call has to be from the same
+    /// place.
     ///
     /// # Errors
     /// [`Differs`] where it is not.

@@ -39,14 +39,14 @@ pub struct Machine {
     choices: Arc<Choices>,
     places: Vec<Place>,
     sites: Vec<Cluster>,
-    /// By [`Distance`].
+    /// Costs of the levels, by [`Distance`].
     levels: [Option<Charge>; 4],
     links: Vec<Link>,
     /// The link of a pair of sites: from * sites + to.
     between_sites: Vec<Option<LinkIdx>>,
 }
 
-/// Where a rank runs.
+/// The place where a rank runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Its site.
@@ -55,10 +55,10 @@ pub struct Place {
     pub node_idx: u32,
 }
 
-/// What two ranks have in common.
+/// The least that two ranks have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Distance {
-    /// They are one.
+    /// The core: both are one rank.
     Core,
     /// The node.
     Node,
@@ -68,16 +68,16 @@ pub enum Distance {
     Wan,
 }
 
-/// What one message costs beside the links on its way.
+/// Cost of one message beside the links on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageCost {
-    /// The sender's core is busy so long.
+    /// Time for which the sender's core is busy.
     pub send_overhead: SimDuration,
-    /// From the departure of this message to the sender's next one, at the least.
+    /// Least time from the departure of this message to that of the sender's next message.
     pub gap: SimDuration,
-    /// From the end of the send overhead to the arrival of the last byte.
+    /// Time from the end of the send overhead to the arrival of the last byte.
     pub wire: SimDuration,
-    /// The receiver's core is busy so long.
+    /// Time for which the receiver's core is busy.
     pub receive_overhead: SimDuration,
     /// Whether it is sent before the receiver asks for it.
     pub is_eager: bool,
@@ -89,7 +89,7 @@ pub struct MessageCost {
 /// its last byte has passed: what a message needs for several links is their latencies and the time on the slowest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// What it adds to the way of each message.
+    /// Time that the link adds to the way of each message.
     pub latency: SimDuration,
     bandwidth: Option<Bandwidth>,
 }
@@ -105,7 +105,7 @@ struct Cluster {
 /// A level, its factors applied.
 #[derive(Clone, Debug)]
 struct Charge {
-    /// By size, the first from 0.
+    /// Lines by size, the first from 0.
     lines: Vec<Line>,
     least_latency: SimDuration,
     send_overhead: SimDuration,
@@ -122,7 +122,7 @@ struct Line {
 }
 
 impl Link {
-    /// How long a message of so many bytes keeps it busy.
+    /// Returns the time for which a message of `size_bytes` bytes keeps the link busy.
     #[must_use]
     pub fn busy(&self, size_bytes: u64) -> SimDuration {
         on_wire(self.bandwidth, size_bytes)
@@ -179,7 +179,7 @@ impl Machine {
         })
     }
 
-    /// What a result calls it.
+    /// Returns the name of the machine in a result.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -191,18 +191,19 @@ impl Machine {
         self.places.len() as u32
     }
 
-    /// What one `Test` or `Iprobe` takes.
+    /// Returns the time that one `Test` or `Iprobe` takes.
     #[must_use]
     pub fn poll(&self) -> SimDuration {
         self.poll
     }
 
-    /// What chooses the algorithms of collective calls, where ranks have no library beneath them.
+    /// Returns the rules and tables that choose the algorithms of collective calls, for ranks without a library
+    /// beneath them.
     pub(crate) fn choices(&self) -> &Arc<Choices> {
         &self.choices
     }
 
-    /// Where a rank runs.
+    /// Returns the place where a rank runs.
     ///
     /// # Panics
     /// Where there is no such rank, as in all that follow.
@@ -211,7 +212,7 @@ impl Machine {
         self.places[rank as usize]
     }
 
-    /// What takes `span` on this host takes so long on the rank's core.
+    /// Returns the time on the rank's core of a computation that takes `span` on this host.
     #[must_use]
     pub fn compute(&self, rank: Rank, span: SimDuration) -> SimDuration {
         let speed = self.sites[self.place(rank).site_idx as usize].speed;
@@ -222,7 +223,7 @@ impl Machine {
         SimDuration::from_nanos((span.as_nanos() as f64 / speed).ceil() as u64)
     }
 
-    /// What two ranks have in common.
+    /// Returns the least that two ranks have in common.
     #[must_use]
     pub fn distance(&self, from: Rank, to: Rank) -> Distance {
         if from == to {
@@ -236,7 +237,7 @@ impl Machine {
         }
     }
 
-    /// What a message of so many bytes costs beside the links on its [route](Self::route).
+    /// Returns the cost of a message of `size_bytes` bytes beside the links on its [route](Self::route).
     #[must_use]
     pub fn cost(&self, from: Rank, to: Rank, size_bytes: u64) -> MessageCost {
         self.charge(from, to).cost(size_bytes)
@@ -248,8 +249,8 @@ impl Machine {
         ByteCount::new(self.charge(from, to).eager_limit_bytes)
     }
 
-    /// From the beginning of a send to the arrival of its last byte, where nothing else is on the way and the
-    /// receiver waits for it.
+    /// Returns the time from the beginning of a send to the arrival of its last byte, if nothing else is on the way
+    /// and the receiver waits for the message.
     #[must_use]
     pub fn unloaded(&self, from: Rank, to: Rank, size_bytes: u64) -> SimDuration {
         let cost = self.cost(from, to, size_bytes);
@@ -394,7 +395,7 @@ impl Factors {
     }
 }
 
-/// How long so many bytes take at a bandwidth; no time without one.
+/// Returns the time that `size_bytes` bytes take at a bandwidth; zero without a bandwidth.
 fn on_wire(bandwidth: Option<Bandwidth>, size_bytes: u64) -> SimDuration {
     bandwidth.map_or(SimDuration::ZERO, |bandwidth| bandwidth.serialization_time(ByteCount::new(size_bytes)).into())
 }

@@ -1,4 +1,4 @@
-//! What ranks send each other, and how a receive names it.
+//! Messages between ranks, and the source, context and tag by which a receive names a message.
 
 use units::SimTime;
 
@@ -10,20 +10,20 @@ pub type Context = u32;
 /// An operation that a rank began and has not taken yet.
 pub type Handle = u32;
 
-/// How a send is to complete.
+/// The condition for a send to be complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// At once if the message is eager, else when its data have left.
+    /// Complete at once if the message is eager, otherwise when its data have left.
     Standard,
-    /// Not before the receive has begun to match.
+    /// Complete not before the receive has begun to match.
     Synchronous,
-    /// At once, whatever its length.
+    /// Complete at once, whatever the length of the message.
     Buffered,
-    /// As standard; an error where no receive waits is not looked for.
+    /// Complete as in standard mode; an error if no receive waits is not looked for.
     Ready,
 }
 
-/// What a receive or a probe asks for.
+/// The source, context and tag that a receive or a probe asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// The sender; any where there is none.
@@ -34,7 +34,7 @@ pub struct Wanted {
     pub tag: Option<i32>,
 }
 
-/// What is known of a message before it is received.
+/// Properties of a message that are known before it is received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Envelope {
     /// The sender.
@@ -47,7 +47,7 @@ pub struct Envelope {
     pub n_bytes: u64,
 }
 
-/// Which of a receiver's messages: its place in the order of sending to it.
+/// Position of a message in the order of sending to its receiver.
 pub type MessageId = u64;
 
 /// A message that no receive has matched yet.
@@ -55,12 +55,12 @@ pub(crate) struct Message {
     pub(crate) id: MessageId,
     pub(crate) envelope: Envelope,
     pub(crate) bytes: Box<[u8]>,
-    /// When it, or the request to send it, reaches the receiver.
+    /// Time at which the message, or the request to send it, reaches the receiver.
     pub(crate) at: SimTime,
     pub(crate) cost: MessageCost,
     /// The sender's operation, where it waits for the match.
     pub(crate) answer_to: Option<Handle>,
-    /// Whether its data wait for the receiver's word.
+    /// Whether its data wait for the receiver's answer.
     pub(crate) has_to_ask: bool,
 }
 

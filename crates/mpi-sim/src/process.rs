@@ -1,4 +1,4 @@
-//! What the launcher of ranks that are processes and the library inside of them tell each other, as lines of JSON.
+//! Messages between the launcher of ranks that are processes and the library inside of these ranks, as lines of JSON.
 
 mod launch;
 
@@ -14,20 +14,20 @@ pub use launch::{LaunchError, Parts, Program, Running};
 /// The variable with the descriptors of a [`Setup`] to read and of a pipe for [`Report`]s, as in `3,4`.
 pub const DESCRIPTORS: &str = "FORETOP_SIM";
 
-/// What is to be simulated.
+/// The simulation that is to be run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setup {
     /// The text of the machine file, which has been read without an error.
     pub machine: String,
-    /// How many ranks.
+    /// Number of ranks.
     pub n_ranks: u32,
-    /// How a rank knows that nothing earlier can arrive.
+    /// Protocol by which a rank determines that nothing earlier can arrive.
     pub protocol: des::Protocol,
     /// Ranks that run at a time.
     pub n_workers: std::num::NonZero<u32>,
     /// Whether no two ranks send the same tag to one rank.
     pub has_unique_tags: bool,
-    /// Where the time between calls comes from.
+    /// Source of the time between calls.
     pub compute: Compute,
     /// The library to take out of the environment of the ranks' own children.
     pub preloaded: String,
@@ -35,27 +35,27 @@ pub struct Setup {
     pub searched: String,
 }
 
-/// Where the time between calls comes from.
+/// Source of the time between calls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Compute {
     /// The processor time that a rank takes here, by the machine's speed.
     Direct,
-    /// There is none.
+    /// No time.
     None,
-    /// As with `Direct`, and written to this file, [`crate::compute::Times`].
+    /// Time as with `Direct`, and written to this file, [`crate::compute::Times`].
     Record(PathBuf),
-    /// What such a file says.
+    /// Times from such a file.
     Replay(PathBuf),
-    /// What the laws in this file say, [`crate::compute::Laws`].
+    /// Times by the laws in this file, [`crate::compute::Laws`].
     Model(PathBuf),
 }
 
-/// What the ranks' keeper tells.
+/// A report of the ranks' keeper.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Report {
-    /// How far they are.
+    /// Progress of the ranks.
     Progress {
         /// Ranks that have ended.
         n_ended: u32,
@@ -64,13 +64,13 @@ pub enum Report {
         /// The clock of the one that is furthest ahead, in nanoseconds.
         most_ns: u64,
     },
-    /// Why it ended before its time.
+    /// The reason why the run ended before its time.
     Failed(Failure),
     /// The last line: what each rank did, and what the simulation took.
     Ended {
         /// One for each rank.
         ranks: Vec<RankReport>,
-        /// What the protocol took.
+        /// Counters of the protocol.
         counts: Counts,
         /// The algorithms of collective operations that ran.
         algorithms: Vec<AlgorithmUsed>,
@@ -79,7 +79,7 @@ pub enum Report {
     },
 }
 
-/// Why a run ended before its time.
+/// The reason why a run ended before its time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// The rank where it was seen.
@@ -88,18 +88,18 @@ pub struct Failure {
     pub call: Option<String>,
     /// Its clock.
     pub at: SimTime,
-    /// What happened, and what every rank waited for if that is the reason.
+    /// The event, and what every rank waited for if that is the reason.
     pub what: String,
     /// The ranks that waited for ever.
     pub waits: Vec<Waiting>,
 }
 
-/// What a rank did.
+/// Summary of what a rank did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankReport {
     /// Its clock at the end.
     pub at: SimTime,
-    /// Where its time went.
+    /// Breakdown of the rank's time.
     pub counts: RankCounts,
     /// Its calls by name.
     pub calls: Vec<CallReport>,
@@ -116,9 +116,9 @@ pub struct RankReport {
 pub struct CallReport {
     /// The function.
     pub name: String,
-    /// How often.
+    /// Number of the calls.
     pub n: u64,
-    /// How long altogether.
+    /// Total time of the calls.
     pub span: SimDuration,
     /// Bytes of the messages that they sent.
     pub n_bytes_sent: u64,

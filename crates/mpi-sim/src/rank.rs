@@ -1,4 +1,4 @@
-//! What a rank asks of the simulation.
+//! Requests of a rank to the simulation.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub struct Rank<'a, S> {
     me: RankIdx,
 }
 
-/// What an operation left.
+/// The result of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Taken {
     /// A send is complete.
@@ -45,13 +45,13 @@ impl<'a, S: Switch> Rank<'a, S> {
         Self { world, switch, me }
     }
 
-    /// Which one it is.
+    /// Returns the number of this rank.
     #[must_use]
     pub fn me(&self) -> RankIdx {
         self.me
     }
 
-    /// What chooses the algorithms of collective operations that are made of messages.
+    /// Returns the rules and tables that choose the algorithms of collective operations that are made of messages.
     pub(crate) fn choices(&self) -> Arc<Choices> {
         Arc::clone(self.world.hold().machine().choices())
     }
@@ -62,13 +62,14 @@ impl<'a, S: Switch> Rank<'a, S> {
         self.world.hold().machine().n_ranks()
     }
 
-    /// Says who uses a communicator's messages of this context, and whether no two of them send the same tag. Then this
-    /// rank, when it takes messages of any source, waits for bounds of these alone; and for none where it names the tag.
+    /// Declares which ranks use a communicator's messages of this context, and whether no two of them send the same
+    /// tag. Then this rank, when it takes messages of any source, waits for bounds of these ranks alone, and for no
+    /// bound if it names the tag.
     pub fn declare(&mut self, context: Context, members: &[RankIdx], has_unique_tags: bool) {
         self.world.hold().declare(self.me, context, members, has_unique_tags);
     }
 
-    /// Takes that back, where the context may become another communicator's.
+    /// Withdraws that declaration, if the context may become another communicator's.
     pub fn forget(&mut self, context: Context) {
         self.world.hold().forget(self.me, context);
     }
@@ -99,7 +100,7 @@ impl<'a, S: Switch> Rank<'a, S> {
         self.send_envelope(to, envelope, mode, bytes)
     }
 
-    /// As [`send`](Self::send) of a message that costs as much as `n_bytes`, and brings none.
+    /// Begins to send, as [`send`](Self::send), a message that costs as much as `n_bytes` and brings no bytes.
     pub fn send_sized(&mut self, to: RankIdx, context: Context, tag: i32, mode: Mode, n_bytes: u64) -> Handle {
         let envelope = Envelope { source: self.me, context, tag, n_bytes };
         self.send_envelope(to, envelope, mode, Box::default())
@@ -200,7 +201,7 @@ impl<'a, S: Switch> Rank<'a, S> {
         Ok(first)
     }
 
-    /// Which of `handles` are complete by now. A poll takes the machine's time for one.
+    /// Returns which of `handles` are complete by now. A poll takes the machine's time for one.
     pub fn test(&mut self, handles: &[Handle]) -> Result<Vec<bool>, Stopped> {
         self.poll();
         let mut world = self.ask(Question::Now, handles)?;
@@ -236,13 +237,14 @@ impl<'a, S: Switch> Rank<'a, S> {
         Ok(state.probe(&wanted).filter(|(at, ..)| *at <= state.clock).map(|(_, envelope, _)| envelope))
     }
 
-    /// As [`probe`](Self::probe), and takes the message out, so that only [`receive_probed`](Self::receive_probed) gets it.
+    /// Waits for a message, as [`probe`](Self::probe), and takes the message out, so that only
+    /// [`receive_probed`](Self::receive_probed) gets it.
     pub fn take_probed(&mut self, wanted: Wanted) -> Result<Probed, Stopped> {
         self.probe(wanted)?;
         Ok(self.take_found(&wanted))
     }
 
-    /// As [`probe_now`](Self::probe_now), and takes the message out.
+    /// Looks for a message, as [`probe_now`](Self::probe_now), and takes the message out.
     pub fn take_probed_now(&mut self, wanted: Wanted) -> Result<Option<Probed>, Stopped> {
         let found = self.probe_now(wanted)?;
         Ok(found.map(|_| self.take_found(&wanted)))
@@ -355,13 +357,13 @@ impl<'a, S: Switch> Rank<'a, S> {
 pub struct Probed(Message);
 
 impl Probed {
-    /// What is known of it.
+    /// Returns the properties of the message.
     #[must_use]
     pub fn envelope(&self) -> &Envelope {
         &self.0.envelope
     }
 
-    /// Which one it is.
+    /// Returns the id of the message.
     #[must_use]
     pub fn id(&self) -> MessageId {
         self.0.id

@@ -23,7 +23,7 @@ use crate::world::{Lock, Settings, Stopped, World};
 use play::Part;
 pub use script::{Script, ScriptError};
 
-/// What a replay takes for granted, a sentence each.
+/// Assumptions of a replay, a sentence each.
 pub const ASSUMPTIONS: &[&str] = &[
     "the program does the same calls on the other machine, in the same order, with the same partners",
     "time between calls is computation; time in calls that are not simulated (one-sided, files) is as well",
@@ -36,11 +36,11 @@ pub const ASSUMPTIONS: &[&str] = &[
 /// A call as it went in the simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Played {
-    /// When it began.
+    /// Time at which the call began.
     pub start: SimTime,
-    /// When it ended.
+    /// Time at which the call ended.
     pub end: SimTime,
-    /// What it was; its own times are those of the recording.
+    /// The recorded event; its own times are those of the recording.
     pub event: Event,
 }
 
@@ -50,9 +50,9 @@ pub struct Replayed {
     pub world: Lock<World>,
     /// Each rank's calls.
     pub calls: Vec<Vec<Played>>,
-    /// Which algorithms collective calls ran by.
+    /// Algorithms by which collective calls ran.
     pub algorithms: BTreeSet<(&'static str, &'static str)>,
-    /// Why it ended before its time.
+    /// The reason why the replay ended before its time.
     pub stopped: Option<Stopped>,
 }
 

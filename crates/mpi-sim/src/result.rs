@@ -1,4 +1,4 @@
-//! What a simulation found, as a result file: `docs/formats/sim-results.md`.
+//! Results of a simulation, as a result file: `docs/formats/sim-results.md`.
 //!
 //! The file is one of [`mpi_run`]'s: a header with assumptions, then a record for each thing. All that is random or
 //! measured on this host is in the header; the records of two runs that must agree are equal to the byte.
@@ -25,22 +25,22 @@ pub use table::compared;
 #[derive(Clone, Copy, Debug)]
 pub struct Simulation;
 
-/// What a result has to say of how it came about.
+/// Description of how a result came about.
 #[derive(Clone, Debug)]
 pub struct Setup<'a> {
     /// The machine.
     pub machine: &'a Description,
-    /// How it ran.
+    /// Settings of the run.
     pub settings: Settings,
-    /// Where compute times are from: `recorded in foretop-trace`.
+    /// Origin of the compute times: `recorded in foretop-trace`.
     pub compute: String,
-    /// Which algorithms collectives have.
+    /// Algorithms of collectives.
     pub algorithms: String,
-    /// What else is taken for granted.
+    /// Further assumptions.
     pub assumptions: &'a [&'a str],
 }
 
-/// What no simulation here knows of.
+/// Effects that no simulation here models.
 const NOT_MODELLED: &[&str] = &[
     "not modelled: memory, caches and cores that ranks share; system noise; loss and retransmission; routes that change with load",
     "not modelled: data above the eager limit move while both ranks compute, where a library without progress of its own waits for their next calls",
@@ -85,23 +85,23 @@ impl Setup<'_> {
     }
 }
 
-/// What there is of a simulation, at its end or before.
+/// Results of a simulation, at its end or before.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// As a whole.
+    /// The run as a whole.
     pub run: Run,
-    /// By rank.
+    /// Times of the ranks, by rank.
     pub ranks: Vec<RankTimes>,
-    /// By name.
+    /// Calls, by name.
     pub calls: BTreeMap<String, CallUse>,
-    /// Of collective operations, as far as they are known.
+    /// Algorithms of collective operations, as far as they are known.
     pub algorithms: Vec<AlgorithmUsed>,
-    /// Where it ended before its time.
+    /// The ending, if the simulation ended before its time.
     pub ending: Option<Ending>,
 }
 
 impl Found {
-    /// All that a world knows, with what ranks called.
+    /// Builds the results from a world and the calls of its ranks.
     #[must_use]
     pub fn of(world: &World, calls: BTreeMap<String, CallUse>) -> Self {
         let ranks: Vec<RankTimes> = (0..world.machine().n_ranks()).map(|rank| RankTimes::of(world, rank)).collect();
@@ -109,7 +109,7 @@ impl Found {
         Self { run: Run::of(&ranks, world.counts()), ranks, calls, algorithms: Vec::new(), ending }
     }
 
-    /// With the algorithms that ran, each behind the call that it ran in.
+    /// Returns the results with the algorithms that ran, each behind the call that it ran in.
     #[must_use]
     pub fn with_algorithms<'a>(self, ran: impl IntoIterator<Item = &'a (&'static str, &'static str)>) -> Self {
         let used = ran
@@ -164,7 +164,7 @@ impl Measurement for Simulation {
     }
 }
 
-/// Whom a rank waited for longest; none where nobody waited.
+/// Returns the rank that was waited for longest; none if nobody waited.
 fn waited_most(waiting_for: &[(Rank, u64)]) -> Option<(Rank, u64)> {
     waiting_for.iter().copied().max_by_key(|(rank, span_ns)| (*span_ns, std::cmp::Reverse(*rank)))
 }

@@ -24,16 +24,16 @@ use crate::switch::Switch;
 use crate::world::{Lock, Reason, Stopped, World};
 use stack::{Stack, Stacks};
 
-/// Who runs next in place of the context that made way.
+/// The rank that runs next in place of the context that made way.
 type Next = Option<RankIdx>;
 
-/// How a context makes way.
+/// The next rank, and the reason why a context makes way.
 struct Way {
     next: Next,
     why: Why,
 }
 
-/// Why a context makes way.
+/// The reason why a context makes way.
 enum Why {
     /// It waits.
     Waits,
@@ -43,13 +43,13 @@ enum Why {
     Vanishes,
 }
 
-/// What a context has to suspend itself.
+/// The means by which a context suspends itself.
 type Exit = Yielder<(), Way>;
 
 /// Bytes of address space for the stack of each rank where nothing else is said. Only what is used takes memory.
 pub const STACK_BYTES: usize = 64 * 1024;
 
-/// Why ranks could not begin.
+/// The reason why ranks could not begin.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum UserError {
@@ -60,7 +60,7 @@ pub enum UserError {
         n_ranks: u32,
         /// Bytes of each.
         stack_bytes: usize,
-        /// What the kernel said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
@@ -108,19 +108,19 @@ pub struct Contexts {
     changed: Condvar,
 }
 
-/// What a context needs to make way.
+/// State that a context needs to make way.
 struct Context {
     /// Set while it runs for the first time, and valid until it ends.
     exit: AtomicPtr<Exit>,
-    /// Below this its stack is nearly used up.
+    /// Address below which its stack is nearly used up.
     floor: usize,
-    /// Who follows when it has ended.
+    /// The rank that follows when the context has ended.
     heir: Mutex<Next>,
-    /// What code on it calls its own, where that has no other way to know.
+    /// Pointer to the data of the code on the context, if that code has no other way to find them.
     local: AtomicPtr<()>,
 }
 
-/// What idle workers look at.
+/// State that idle workers look at.
 struct Agenda {
     woken: VecDeque<RankIdx>,
     n_left: u32,
@@ -148,7 +148,7 @@ impl Contexts {
         }
     }
 
-    /// What runs on the stack of a rank.
+    /// Runs the kernel on the stack of a rank, and returns the rank that follows.
     fn begin<K>(&self, world: &Lock<World>, me: RankIdx, exit: &Exit, kernel: &K) -> Next
     where
         K: Fn(&mut Rank<'_, Self>) -> Result<(), Stopped>,
@@ -229,7 +229,7 @@ impl Rank<'_, Contexts> {
     }
 }
 
-/// What the context that this thread runs calls its own.
+/// Data of the context that this thread runs.
 mod current {
     use std::cell::Cell;
     use std::ptr;
@@ -281,7 +281,7 @@ impl Switch for Contexts {
     }
 }
 
-/// What is behind `mutex`. Kernels' panics end in their bodies, so nobody leaves one half done.
+/// Locks `mutex`. Kernels' panics end in their bodies, so nobody leaves the value half done.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -26,14 +26,14 @@ pub(crate) use operation::Operation;
 pub(crate) use state::Question;
 pub use state::RankCounts;
 
-/// What every message takes at the least, so that all that follows from an event comes after it. On a machine without
+/// Least time that every message takes, so that all that follows from an event comes after it. On a machine without
 /// latency results are exact in this way, too; protocols other than the sequential one take many rounds for it.
 pub(crate) const INSTANT: SimDuration = SimDuration::from_nanos(1);
 
-/// How a simulation runs.
+/// Settings of a simulation.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// How a rank knows that nothing earlier can arrive.
+    /// Protocol by which a rank determines that nothing earlier can arrive.
     pub protocol: Protocol,
     /// Ranks that run at a time.
     pub n_workers: NonZero<u32>,
@@ -41,19 +41,19 @@ pub struct Settings {
     pub has_unique_tags: bool,
 }
 
-/// Why nothing goes on.
+/// The stop of a simulation: the rank that found the reason, its clock, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("rank {rank} stopped at {at}: {reason}")]
 pub struct Stopped {
-    /// Who found it.
+    /// The rank that found the reason.
     pub rank: Rank,
-    /// Its clock.
+    /// The clock of that rank.
     pub at: SimTime,
-    /// What it found.
+    /// The reason that the rank found.
     pub reason: Reason,
 }
 
-/// Why nothing goes on.
+/// The reason why the simulation stopped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Reason {
@@ -68,28 +68,28 @@ pub enum Reason {
 /// A rank that waited when the simulation stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wait {
-    /// Which one.
+    /// The rank.
     pub rank: Rank,
-    /// Since when, by its clock.
+    /// Time since which the rank waited, by its clock.
     pub at: SimTime,
-    /// For what: "a message of rank 3 with tag 7".
+    /// The awaited event: "a message of rank 3 with tag 7".
     pub awaits: String,
 }
 
-/// What a run took.
+/// Counters of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Rounds: how often all workers waited for each other to find out who may go on.
     pub n_rounds: u64,
     /// Rounds after which nobody could.
     pub n_idle_rounds: u64,
-    /// How often bounds grew so slowly that the first of all went on without one.
+    /// Number of times that bounds grew so slowly that the first of all went on without one.
     pub n_slow_advances: u64,
     /// Bounds of other ranks that were asked for in rounds.
     pub n_null_messages: u64,
-    /// How often a rank went on until it had to wait for a bound or a message.
+    /// Number of times that a rank went on until it had to wait for a bound or a message.
     pub n_stretches: u64,
-    /// How far clocks came in these altogether.
+    /// Total advance of clocks in these stretches.
     pub stretched: SimDuration,
 }
 
@@ -102,7 +102,7 @@ pub struct World {
     communicators: HashMap<(Rank, Context), Communicator>,
     ranks: Vec<RankState>,
     transit: Transit,
-    /// May run as soon as a worker is free.
+    /// Ranks that may run as soon as a worker is free.
     ready: VecDeque<Rank>,
     n_idle_workers: u32,
     /// Whether a worker looks for the next rank.
@@ -110,17 +110,17 @@ pub struct World {
     n_ended: u32,
     /// Ranks that wait, by when they act; an entry whose time is not its rank's any more is passed over.
     agenda: BinaryHeap<Reverse<(SimTime, Rank)>>,
-    /// Got a worker that was idle; the caller wakes them once it has let go of the world.
+    /// Ranks that got a worker that was idle; the caller wakes them once it has let go of the world.
     woken: Vec<Rank>,
     /// The end of the present quantum.
     window: SimTime,
     counts: Counts,
     stopped: Option<Stopped>,
-    /// Who waited then.
+    /// Ranks that waited when the simulation stopped.
     waits: Vec<Wait>,
 }
 
-/// What ranks said of a communicator.
+/// Declaration of a communicator by a rank.
 struct Communicator {
     members: Box<[Rank]>,
     has_unique_tags: bool,
@@ -161,7 +161,7 @@ impl World {
         })
     }
 
-    /// Those that may run at the beginning.
+    /// Returns the ranks that may run at the beginning.
     #[must_use]
     pub fn first(&self) -> std::ops::Range<Rank> {
         0..self.settings.n_workers.get().min(self.machine.n_ranks())
@@ -173,37 +173,37 @@ impl World {
         &self.machine
     }
 
-    /// How it runs.
+    /// Returns the settings of the simulation.
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// How far a rank has come.
+    /// Returns the clock of a rank.
     #[must_use]
     pub fn clock(&self, rank: Rank) -> SimTime {
         self.ranks[rank as usize].clock
     }
 
-    /// What a rank did so far.
+    /// Returns the counters of a rank so far.
     #[must_use]
     pub fn rank_counts(&self, rank: Rank) -> &RankCounts {
         &self.ranks[rank as usize].counts
     }
 
-    /// What it took so far.
+    /// Returns the counters of the run so far.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// Why nothing goes on, if so.
+    /// Returns the reason why the simulation stopped, if it did.
     #[must_use]
     pub fn stopped(&self) -> Option<&Stopped> {
         self.stopped.as_ref()
     }
 
-    /// Who waited for what when the simulation stopped, by rank: for reports of deadlocks.
+    /// Returns what each rank waited for when the simulation stopped, by rank: for reports of deadlocks.
     #[must_use]
     pub fn waits(&self) -> &[Wait] {
         &self.waits
@@ -270,7 +270,7 @@ impl World {
         true
     }
 
-    /// Who takes the place of a rank that waits or has ended; nobody if others still run.
+    /// Returns the rank that takes the place of a rank that waits or has ended; none if others still run.
     pub(crate) fn next(&mut self) -> Option<Rank> {
         self.is_choosing = true;
         let next = self.choose();
@@ -350,7 +350,7 @@ impl World {
         }
     }
 
-    /// A message and its receive have found each other.
+    /// Pairs a message with its receive.
     pub(crate) fn pair(&mut self, to: Rank, post: &Post, message: Message) {
         let Message { envelope, bytes, at, cost, answer_to, has_to_ask, .. } = message;
         let met = at.max(post.at);
@@ -380,7 +380,7 @@ impl World {
         self.ranks[to as usize].set(post.handle, received);
     }
 
-    /// The data of a message that was asked for have come.
+    /// Completes a receive whose data, which were asked for, have come.
     fn complete(&mut self, to: Rank, handle: Handle, arrived: SimTime) {
         if let Operation::Received { at, .. } = self.ranks[to as usize].operation_mut(handle) {
             *at = arrived;
@@ -388,7 +388,8 @@ impl World {
         self.reconsider(to);
     }
 
-    /// What a receiver's word takes to the sender. It is so short that it does not wait for links.
+    /// Returns the time that a receiver's answer takes to the sender. The answer is so short that it does not wait for
+    /// links.
     fn word(&self, from: Rank, to: Rank) -> SimDuration {
         self.machine.cost(from, to, 0).wire.max(INSTANT)
     }
@@ -404,12 +405,12 @@ impl World {
         }
     }
 
-    /// What a rank knows of a communicator. Communicators without a common rank may have the same context.
+    /// Stores a rank's declaration of a communicator. Communicators without a common rank may have the same context.
     pub(crate) fn declare(&mut self, me: Rank, context: Context, members: &[Rank], has_unique_tags: bool) {
         self.communicators.insert((me, context), Communicator { members: members.into(), has_unique_tags });
     }
 
-    /// A communicator is no more, and its context may become another's.
+    /// Removes a communicator, whose context may become another's.
     pub(crate) fn forget(&mut self, me: Rank, context: Context) {
         self.communicators.remove(&(me, context));
     }
@@ -448,7 +449,7 @@ impl World {
         true
     }
 
-    /// A rank has ended.
+    /// Ends a rank.
     pub(crate) fn end(&mut self, me: Rank) {
         self.ranks[me as usize].doing = Doing::Ended;
         self.n_ended += 1;

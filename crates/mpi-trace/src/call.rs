@@ -4,14 +4,14 @@ use std::str::FromStr;
 
 use crate::Mode;
 
-/// What a rank called, as far as it matters to an emulation.
+/// A rank's call, as far as it matters to an emulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Call {
     /// Sends, or sends and receives.
     Send(Mode),
-    /// Receives, or says that it will.
+    /// Receives, or announces a receive.
     Receive,
-    /// Waits for what is under way, or asks for it.
+    /// Waits for messages that are under way, or tests for them.
     Wait,
     /// Does something with all ranks.
     Collective(Collective),
@@ -19,7 +19,7 @@ pub enum Call {
     Barrier,
 }
 
-/// What all ranks do together.
+/// A collective operation of all ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Collective {
     /// A part for each from one.
@@ -42,18 +42,18 @@ pub enum Collective {
     Scan,
 }
 
-/// A name that is none of a call that moves data.
+/// A name that is not one of a call that moves data.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error(
     "`{given}` is not a call that moves data: MPI_Send, isend, recv, sendrecv, waitall, alltoall, allreduce, barrier and their like"
 )]
 pub struct UnknownCall {
-    /// As given.
+    /// Name as given.
     pub given: String,
 }
 
 impl Collective {
-    /// As MPI has it, without its prefix.
+    /// Returns the name as MPI has it, without its prefix.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -103,7 +103,7 @@ impl Collective {
 impl FromStr for Call {
     type Err = UnknownCall;
 
-    /// With or without `MPI_` in front, in any case.
+    /// Parses a name with or without `MPI_` in front, in any case.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let lower = text.to_ascii_lowercase();
         let name = lower.strip_prefix("mpi_").unwrap_or(&lower);

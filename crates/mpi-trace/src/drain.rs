@@ -2,7 +2,7 @@
 
 use crate::{Cursor, Event, Record, Ring};
 
-/// A reader of a ring who wants events, not records.
+/// A reader of a ring that returns events, not records.
 #[derive(Debug)]
 pub struct Drain<'a> {
     ring: Ring<'a>,
@@ -11,26 +11,26 @@ pub struct Drain<'a> {
     records: Vec<Record>,
 }
 
-/// Makes events of records. Of one that takes two, it keeps the first until the second comes.
+/// Builds events from records. Of an event that takes two records, it keeps the first until the second comes.
 #[derive(Clone, Debug, Default)]
 pub struct Assembly {
     before: Option<Record>,
 }
 
 impl<'a> Drain<'a> {
-    /// From the oldest record that the ring holds.
+    /// Builds a reader that starts at the oldest record that the ring holds.
     #[must_use]
     pub fn new(ring: Ring<'a>) -> Self {
         Self { ring, cursor: Cursor::default(), assembly: Assembly::default(), records: Vec::new() }
     }
 
-    /// Goes on where another reader of the same ring was.
+    /// Builds a reader that continues where another reader of the same ring was.
     #[must_use]
     pub fn from(ring: Ring<'a>, cursor: Cursor) -> Self {
         Self { cursor, ..Self::new(ring) }
     }
 
-    /// The ring that it reads.
+    /// Returns the ring that it reads.
     #[must_use]
     pub fn ring(&self) -> Ring<'a> {
         self.ring
@@ -42,7 +42,7 @@ impl<'a> Drain<'a> {
         self.cursor.position >= self.ring.n_written()
     }
 
-    /// How far it is: before the half of an event that it may have at hand.
+    /// Returns its position: before the half of an event that it may have at hand.
     #[must_use]
     pub fn cursor(&self) -> Cursor {
         let n_ahead = u64::from(self.assembly.before.is_some());
@@ -50,8 +50,8 @@ impl<'a> Drain<'a> {
         Cursor { position: self.cursor.position.saturating_sub(n_ahead), ..self.cursor }
     }
 
-    /// Appends what was written since, of at most `n_max` records. Gives how many records were lost: overwritten before they were read,
-    /// or of no use since they are half an event or no operation's.
+    /// Appends the events that were written since, of at most `n_max` records. Returns the number of records that were
+    /// lost: overwritten before they were read, or of no use because they are half an event or no operation's.
     pub fn take(&mut self, n_max: usize, into: &mut Vec<Event>) -> u64 {
         self.records.clear();
         let n_lost = self.ring.read(&mut self.cursor, n_max, &mut self.records);
@@ -60,8 +60,9 @@ impl<'a> Drain<'a> {
 }
 
 impl Assembly {
-    /// Appends the events of records that were written one after the other, `n_lost` others right before them. Gives how many records are
-    /// lost: those, and what is of no use since it is half an event or no operation's.
+    /// Appends the events of records that were written one after the other, `n_lost` others right before them. Returns
+    /// the number of records that are lost: those, and those that are of no use because they are half an event or no
+    /// operation's.
     pub fn add(&mut self, records: &[Record], mut n_lost: u64, into: &mut Vec<Event>) -> u64 {
         if n_lost > 0 {
             n_lost = n_lost.saturating_add(u64::from(self.before.take().is_some()));

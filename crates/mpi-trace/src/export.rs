@@ -21,7 +21,8 @@ pub fn write_csv(timeline: &Timeline, mut to: impl Write) -> io::Result<()> {
     to.flush()
 }
 
-/// `MPI_Mrecv` is a receive like others to a model, and has no name of its own there.
+/// Returns an operation's name in the CSV: `MPI_Mrecv` is a receive like others to a model, and has no name of its own
+/// there.
 fn name_in_csv(operation: Operation) -> &'static str {
     match operation {
         Operation::MRECV => Operation::RECV.name(),
@@ -48,7 +49,7 @@ struct Called<'a> {
     end_ns: u64,
     call: &'a str,
     communicator: u32,
-    /// In `MPI_COMM_WORLD`; `"any"` for any.
+    /// Rank in `MPI_COMM_WORLD`; `"any"` for any.
     #[serde(skip_serializing_if = "Option::is_none")]
     peer: Option<Whom>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -209,7 +210,7 @@ pub fn write_perfetto(timeline: &Timeline, mut to: impl Write) -> io::Result<()>
     to.flush()
 }
 
-/// Where tracks of stages begin: no process has as many threads that call MPI.
+/// First number of the tracks of stages: no process has as many threads that call MPI.
 const STAGE_TRACKS: u32 = 1 << 20;
 
 fn shown<'a>(name: &'a str, cat: &'a str, ph: &'a str, pid: Rank, tid: u32) -> Shown<'a> {

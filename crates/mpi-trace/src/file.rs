@@ -1,4 +1,4 @@
-//! Trace files: what one rank recorded, `docs/formats/mpi-trace.md`.
+//! Trace files: the recording of one rank, `docs/formats/mpi-trace.md`.
 //!
 //! Files are not opened here: a [`Writer`] takes anything that can be written, a [`Reader`] anything that can be read. What is cut off or
 //! damaged is readable up to there, and no bytes make a reader panic or take more memory than a block's.
@@ -14,12 +14,12 @@ pub use writer::Writer;
 
 /// The version of the format that is written, and read.
 pub const VERSION: u32 = 1;
-/// Events that a block has at most.
+/// Greatest number of events in a block.
 pub const N_EVENTS_MAX: usize = 4_096;
 
 /// The longest head, its line end included.
 const HEAD_BYTES_MAX: u64 = 65_536;
-/// Before the payload of a block: kind, length, checksum.
+/// Bytes before the payload of a block: kind, length, checksum.
 const FRAME_BYTES: usize = 9;
 /// The longest payload.
 const PAYLOAD_BYTES_MAX: usize = 1 << 20;

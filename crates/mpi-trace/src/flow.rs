@@ -1,26 +1,26 @@
-//! Who needs whose data in a collective call.
+//! Flow of data in collective calls: which rank needs the data of which.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Operation;
 
-/// Which way data go in a collective call that returns when its own part is done.
+/// Direction of data in a collective call that returns when its own part is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Flow {
-    /// From all to all: nobody returns before the last has called.
+    /// All to all: nobody returns before the last has called.
     All,
-    /// From all to the operation's root: all others may return early.
+    /// All to the operation's root: all others may return early.
     ToRoot,
-    /// From the operation's root to all: it may return early itself.
+    /// The operation's root to all: it may return early itself.
     FromRoot,
 }
 
 impl Flow {
-    /// Each.
+    /// Each direction.
     pub const EACH: [Self; 3] = [Self::All, Self::ToRoot, Self::FromRoot];
 
-    /// As it follows the name of a tree; nothing where all wait for all.
+    /// Returns the text that follows the name of a tree; empty if all wait for all.
     #[must_use]
     pub fn suffix(self) -> &'static str {
         match self {
@@ -30,7 +30,7 @@ impl Flow {
         }
     }
 
-    /// Whether what all ranks bring is joined, so that somebody is the last to bring it.
+    /// Whether the data of all ranks are joined, so that one rank is the last to bring them.
     #[must_use]
     pub fn is_joined(self) -> bool {
         self != Self::FromRoot
@@ -44,7 +44,7 @@ impl Flow {
 }
 
 impl Operation {
-    /// Which way its data go; none of what is not collective, returns at once, or goes only to some.
+    /// Returns the direction of its data; `None` if the call is not collective, returns at once, or goes only to some.
     #[must_use]
     pub fn flow(self) -> Option<Flow> {
         Some(match self {

@@ -41,9 +41,9 @@ pub use ring::{
 };
 pub use timeline::{Placed, Timeline, Usage};
 
-/// Ranks that a trace may have: a matrix of all pairs of them is still at hand.
+/// Greatest number of ranks of a trace: a matrix of all pairs of them is still at hand.
 pub const N_RANKS_MAX: u32 = 4_096;
-/// Rows that a trace may have; half a gigabyte in memory.
+/// Greatest number of rows of a trace; half a gigabyte in memory.
 pub const N_ROWS_MAX: usize = 10_000_000;
 
 /// Calls of all ranks, by rank and then by start.
@@ -56,22 +56,22 @@ pub struct Trace {
 /// One call of one rank. Times are in nanoseconds of that rank's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Who called.
+    /// Rank that called.
     pub rank: Rank,
-    /// When.
+    /// Time of the call.
     pub start_ns: u64,
-    /// When it returned; not before it began.
+    /// Time at which it returned; not before it began.
     pub end_ns: u64,
-    /// What.
+    /// The call.
     pub call: Call,
-    /// Whom it was with, as the format says.
+    /// Rank that it was with, as the format defines it.
     pub peer: Option<Rank>,
-    /// Of one message.
+    /// Bytes of one message.
     pub size_bytes: u64,
 }
 
 impl Trace {
-    /// Calls in any order. Ranks are counted up to the highest that called or was called.
+    /// Builds the trace of calls in any order. Ranks are counted up to the highest that called or was called.
     #[must_use]
     pub fn of(mut calls: Vec<Row>) -> Self {
         calls.sort_by_key(|row| (row.rank, row.start_ns, row.end_ns));
@@ -79,19 +79,19 @@ impl Trace {
         Self { calls, n_ranks: highest.map_or(0, |highest| highest + 1) }
     }
 
-    /// How many ranks there are.
+    /// Returns the number of ranks.
     #[must_use]
     pub fn n_ranks(&self) -> u32 {
         self.n_ranks
     }
 
-    /// All calls, by rank and then by start.
+    /// Returns all calls, by rank and then by start.
     #[must_use]
     pub fn calls(&self) -> &[Row] {
         &self.calls
     }
 
-    /// Each rank's calls; ranks that made none are left out.
+    /// Returns each rank's calls; ranks that made none are left out.
     pub fn by_rank(&self) -> impl Iterator<Item = &[Row]> {
         self.calls.chunk_by(|a, b| a.rank == b.rank)
     }

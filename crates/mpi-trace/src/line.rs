@@ -1,4 +1,4 @@
-//! From ticks to nanoseconds, and from a host's clock to that of rank 0's host, in whole numbers.
+//! Conversions from ticks to nanoseconds, and from a host's clock to that of rank 0's host, in whole numbers.
 
 use crate::Reading;
 use crate::file::Offset;
@@ -14,7 +14,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// Through two moments. If no tick or no time lies between them, a tick counts as a nanosecond.
+    /// Returns the line through two moments. If no tick or no time lies between them, a tick counts as a nanosecond.
     #[must_use]
     pub fn through(a: Reading, b: Reading) -> Self {
         let (from, to) = if a.ticks <= b.ticks { (a, b) } else { (b, a) };
@@ -25,13 +25,13 @@ impl Line {
         }
     }
 
-    /// Where ticks are nanoseconds.
+    /// Returns the line on which ticks are nanoseconds.
     #[must_use]
     pub fn identity() -> Self {
         Self { from: Reading::default(), ticks: 1, ns: 1 }
     }
 
-    /// The moment by the monotonic clock.
+    /// Returns the moment by the monotonic clock.
     #[must_use]
     pub fn ns(&self, ticks: u64) -> u64 {
         let since = i128::from(ticks) - i128::from(self.from.ticks);
@@ -39,7 +39,7 @@ impl Line {
         ns.saturating_add(i128::from(self.from.monotonic_ns)).clamp(0, i128::from(u64::MAX)) as u64
     }
 
-    /// How long so many ticks are.
+    /// Returns the length of so many ticks in nanoseconds.
     #[must_use]
     pub fn span_ns(&self, ticks: u64) -> u64 {
         let ns = u128::from(ticks) * u128::from(self.ns) / u128::from(self.ticks);
@@ -47,28 +47,29 @@ impl Line {
     }
 }
 
-/// How a host's monotonic clock stands to that of rank 0's host.
+/// Offset of a host's monotonic clock from that of rank 0's host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Alignment {
-    /// In the order of their time.
+    /// Measured offsets, in the order of their time.
     offsets: Vec<Offset>,
 }
 
 impl Alignment {
-    /// By what was measured; without measurements, both clocks are the same.
+    /// Builds the alignment from measured offsets; without measurements, both clocks are the same.
     #[must_use]
     pub fn of(mut offsets: Vec<Offset>) -> Self {
         offsets.sort_by_key(|offset| offset.monotonic_ns);
         Self { offsets }
     }
 
-    /// By how much a moment may be wrong: the larger of the errors.
+    /// Returns the error bound of a moment: the larger of the errors.
     #[must_use]
     pub fn error_ns(&self) -> u64 {
         self.offsets.iter().map(|offset| offset.error_ns).max().unwrap_or(0)
     }
 
-    /// A moment of this host by the clock of rank 0's. Offsets change evenly between measurements, and stay before the first and after the last.
+    /// Returns a moment of this host by the clock of rank 0's. Offsets change evenly between measurements, and stay
+    /// before the first and after the last.
     #[must_use]
     pub fn ns(&self, host_ns: u64) -> u64 {
         let offset = match (self.offsets.first(), self.offsets.last()) {

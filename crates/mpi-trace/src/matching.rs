@@ -1,4 +1,4 @@
-//! Which send met which receive, which calls were one collective operation, and who waited for whom.
+//! Matching of calls: sends with receives, calls of one collective operation, and the ranks that waited for each other.
 //!
 //! Records hold no message numbers: MPI's own rule gives them. Between two ranks of a communicator messages of one tag are received in
 //! the order in which they were sent, and collective operations come in the same order on all ranks. Where records were lost, the
@@ -17,12 +17,12 @@ pub use self::waits::Waits;
 use crate::operation::Family;
 use crate::{Flow, Placed, Timeline};
 
-/// What belongs together. Calls are given by their position in [`Timeline::calls`].
+/// Calls that belong together. Calls are given by their position in [`Timeline::calls`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Matching {
-    /// In the order of the communicators, receivers and receives.
+    /// Messages in the order of the communicators, receivers and receives.
     pub messages: Vec<Message>,
-    /// In the order of the communicators and of the calls on each.
+    /// Meetings in the order of the communicators and of the calls on each.
     pub meetings: Vec<Meeting>,
     /// Sends without a receive.
     pub n_unreceived: u64,
@@ -37,7 +37,7 @@ pub struct Matching {
 pub struct Message {
     /// The call that sent it.
     pub send: usize,
-    /// The call that received it, or said that it would.
+    /// The call that received it, or announced that it would.
     pub receive: usize,
 }
 
@@ -51,7 +51,7 @@ pub struct Meeting {
 }
 
 impl Matching {
-    /// Of all that was recorded.
+    /// Matches all calls that were recorded.
     #[must_use]
     pub fn of(timeline: &Timeline) -> Self {
         let mut matching = Self::default();
@@ -125,7 +125,7 @@ impl Matching {
     }
 }
 
-/// The id of a call's communicator, and how many members that has.
+/// Returns the id of a call's communicator, and the number of its members.
 fn meeting_place(timeline: &Timeline, call: &Placed) -> Option<(u64, usize)> {
     let (communicator, _) = call.communicator_and_peer()?;
     let recording = timeline.recording(call.rank)?;

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// How messages between two ranks are sent.
+/// The way in which messages between two ranks are sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Mode {
@@ -18,19 +18,19 @@ pub enum Mode {
     Synchronous,
 }
 
-/// A name that is none of a mode.
+/// A name that is not one of a mode.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("`{given}` is not a mode: blocking, non-blocking, synchronous")]
 pub struct UnknownMode {
-    /// As given.
+    /// Name as given.
     pub given: String,
 }
 
 impl Mode {
-    /// All of them.
+    /// All modes.
     pub const ALL: [Self; 3] = [Self::Blocking, Self::NonBlocking, Self::Synchronous];
 
-    /// As people write it.
+    /// Returns the name as people write it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

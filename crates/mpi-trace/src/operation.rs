@@ -6,7 +6,7 @@
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Operation(u8);
 
-/// What a call is for.
+/// The purpose of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Family {
     /// Beginning and end of the program, and marks of its phases.
@@ -47,31 +47,32 @@ macro_rules! operations {
 }
 
 impl Operation {
-    /// What records hold. Codes never change their meaning; new calls are added at the end.
+    /// Returns its code, as records hold it. Codes never change their meaning; new calls are added at the end.
     #[must_use]
     pub const fn code(self) -> u8 {
         self.0
     }
 
-    /// The operation of a code, if there is one.
+    /// Returns the operation of a code, if there is one.
     #[must_use]
     pub fn of_code(code: u8) -> Option<Self> {
         (usize::from(code) < NAMES.len()).then_some(Self(code))
     }
 
-    /// The function's name in C, as `MPI_Allreduce`.
+    /// Returns the function's name in C, as `MPI_Allreduce`.
     #[must_use]
     pub fn name(self) -> &'static str {
         NAMES[usize::from(self.0)].0
     }
 
-    /// What it is for.
+    /// Returns its purpose.
     #[must_use]
     pub fn family(self) -> Family {
         NAMES[usize::from(self.0)].1
     }
 
-    /// What `MPI_Start` begins on a persistent request that this one made. A message in partitions is one message.
+    /// Returns the operation that `MPI_Start` begins on a persistent request that this one made. A message in
+    /// partitions is one message.
     #[must_use]
     pub fn started(self) -> Option<Self> {
         let stem = self.name().strip_prefix("MPI_")?.strip_suffix("_init")?;
@@ -79,7 +80,7 @@ impl Operation {
         Self::of_name(&format!("MPI_I{}", stem.to_ascii_lowercase()))
     }
 
-    /// The operation of a C name.
+    /// Returns the operation of a C name.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|operation| operation.name() == name)

@@ -13,19 +13,19 @@ const NAMES: [&str; 6] = ["rank", "start_ns", "end_ns", "call", "peer", "size_by
 /// The longest line, its end included.
 const LINE_BYTES_MAX: u64 = 1_024;
 
-/// Why a trace cannot be read. Whoever opened the file says which it is.
+/// The reason why a trace cannot be read. Whoever opened the file says which it is.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {
-    /// Nothing more can be read.
+    /// Failure to read on.
     #[error("cannot read a communication trace")]
     Read(#[source] io::Error),
-    /// A line that is none of a trace.
+    /// A line that is not one of a trace.
     #[error("line {line}: {fault}")]
     Line {
-        /// From 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// Fault of the line.
         fault: LineFault,
     },
     /// A trace without calls.
@@ -33,11 +33,11 @@ pub enum TraceError {
     Empty,
 }
 
-/// What is wrong with a line.
+/// Fault of a line.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LineFault {
-    /// Not text.
+    /// A line that is not text.
     #[error("this is not UTF-8 text")]
     Text,
     /// Longer than a line may be.
@@ -58,30 +58,30 @@ pub enum LineFault {
     /// Too few fields, or too many.
     #[error("the line has {found} fields, but the first line names {needed} columns")]
     Fields {
-        /// How many there are.
+        /// Number of fields that there are.
         found: usize,
-        /// How many there should be.
+        /// Number of fields that there should be.
         needed: usize,
     },
-    /// Not a number of its range.
+    /// A field that is not a number of its range.
     #[error("`{given}` in column {column} is not a whole number from 0 to {max}")]
     Number {
         /// The column.
         column: &'static str,
-        /// As given.
+        /// Text as given.
         given: String,
-        /// The largest that is taken.
+        /// Greatest number that is accepted.
         max: u64,
     },
-    /// Not a call.
+    /// A field that is not a call.
     #[error(transparent)]
     Call(#[from] UnknownCall),
     /// A call that returned before it began.
     #[error("the call ends at {end_ns} ns, before it starts at {start_ns} ns")]
     Order {
-        /// When it began.
+        /// Time at which it began.
         start_ns: u64,
-        /// When it returned.
+        /// Time at which it returned.
         end_ns: u64,
     },
     /// A send to nobody.
@@ -92,7 +92,7 @@ pub enum LineFault {
     TooMany,
 }
 
-/// Where each column is.
+/// Positions of the columns.
 struct Columns {
     positions: [usize; NAMES.len()],
     n_fields: usize,
@@ -139,7 +139,7 @@ fn take_line(bytes: &[u8], columns: &mut Option<Columns>, rows: &mut Vec<Row>) -
     Ok(())
 }
 
-/// Without the blanks and quotes around it. No field of a trace has a comma or a quote in it.
+/// Returns a field without the blanks and quotes around it. No field of a trace has a comma or a quote in it.
 fn unquoted(field: &str) -> &str {
     let field = field.trim();
     field.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(field).trim()

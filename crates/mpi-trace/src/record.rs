@@ -1,4 +1,4 @@
-//! What rings and files hold: 24 bytes for a call, or for a message's way through one stage of a tree.
+//! Contents of rings and files: 24 bytes for a call, or for a message's way through one stage of a tree.
 //!
 //! A [`Record`] is as it lies in memory; an [`Event`] is what it means. What does not fit into one record's fields goes into
 //! a second one right before it, an *extension*: whoever has the record itself has all of the event or knows that it lost it.
@@ -8,7 +8,7 @@ use crate::Operation;
 /// Words of 8 bytes in a record.
 pub const N_RECORD_WORDS: usize = 3;
 
-/// As it lies in memory.
+/// A record as it lies in memory.
 ///
 /// Word 0: start. Word 1: length (low half), bytes (high half). Word 2, from its low end: peer, tag, communicator (16 bits each),
 /// operation, flags (8 bits each).
@@ -18,57 +18,58 @@ pub struct Record(pub [u64; N_RECORD_WORDS]);
 /// A call, or a stage of one in a tree. Times are in ticks of the ring's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// When it began.
+    /// Time at which it began.
     pub start: u64,
-    /// When it ended; not before it began.
+    /// Time at which it ended; not before it began.
     pub end: u64,
-    /// Of one message; 0 where the call has none.
+    /// Bytes of one message; 0 if the call has none.
     pub bytes: u64,
-    /// What was called.
+    /// Operation that was called.
     pub operation: Operation,
     /// Whether it returned an error.
     pub is_failed: bool,
-    /// What else is known of it.
+    /// Its subject: the call or the stage.
     pub subject: Subject,
 }
 
-/// What an [`Event`] is about.
+/// The subject of an [`Event`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// A call by the program.
     Call {
         /// The number that this process gave the communicator: 0 is `MPI_COMM_WORLD`, 1 is `MPI_COMM_SELF`.
         communicator: u32,
-        /// Whom it was with, as a rank of that communicator.
+        /// Peer, as a rank of that communicator.
         peer: Peer,
-        /// Of a message; -1 for any.
+        /// Tag of a message; -1 for any.
         tag: Option<i32>,
     },
-    /// What the call before it did besides or instead: the receive of `MPI_Sendrecv`, each message that `MPI_Start` or `MPI_Startall`
-    /// began. It has the times of that call, and the operation that does the same alone. It is no call more.
+    /// A part of the call before it, besides or instead of it: the receive of `MPI_Sendrecv`, each message that
+    /// `MPI_Start` or `MPI_Startall` began. It has the times of that call, and the operation that does the same alone.
+    /// It is no call more.
     Part {
-        /// As of a call.
+        /// Communicator, as of a call.
         communicator: u32,
-        /// As of a call.
+        /// Peer, as of a call.
         peer: Peer,
-        /// As of a call.
+        /// Tag, as of a call.
         tag: Option<i32>,
     },
     /// One collector of a tree: `start` is when a message went down past it, towards the root, `end` when the result came back up.
     Stage {
-        /// Which of the tree's collectors, as `mpi-tree` counts them.
+        /// Number of the tree's collector, as `mpi-tree` counts them.
         collector: u16,
-        /// Which call on this tree, from 0; wraps around.
+        /// Number of the call on this tree, from 0; wraps around.
         sequence: u32,
     },
 }
 
-/// Whom a call was with.
+/// The peer of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Peer {
-    /// Nobody in particular, as in a barrier.
+    /// No peer in particular, as in a barrier.
     None,
-    /// Whoever sends, as with `MPI_ANY_SOURCE`.
+    /// Any sender, as with `MPI_ANY_SOURCE`.
     Any,
     /// `MPI_PROC_NULL`.
     Null,
@@ -82,7 +83,7 @@ const FLAG_STAGE: u8 = 4;
 const FLAG_EXTENSION: u8 = 8;
 const FLAG_PART: u8 = 16;
 
-/// What an event needs in memory: the second is the record, the first its extension, if it needs one.
+/// Records that an event needs in memory: the second is the record, the first its extension, if it needs one.
 pub type Records = (Option<Record>, Record);
 
 impl Event {
@@ -92,7 +93,7 @@ impl Event {
         matches!(self.subject, Subject::Part { .. })
     }
 
-    /// How it is written.
+    /// Returns its records.
     #[inline]
     #[must_use]
     pub fn to_records(&self) -> Records {
@@ -125,7 +126,7 @@ impl Event {
 }
 
 impl Record {
-    /// When it began, in ticks.
+    /// Returns the time at which it began, in ticks.
     #[must_use]
     pub fn start(&self) -> u64 {
         self.0[0]
@@ -141,7 +142,7 @@ impl Record {
         (self.0[2] >> 56) as u8
     }
 
-    /// What it means. Of an event with an extension, that is what came right before it.
+    /// Returns the event of a record. For an event with an extension, `before` is the record right before it.
     ///
     /// `None` for an extension itself, for a record whose extension was lost, and for an operation that does not exist.
     #[must_use]

@@ -1,4 +1,4 @@
-//! All that one rank recorded, out of its file or its rings.
+//! The recording of one rank, out of its file or its rings.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
@@ -10,43 +10,43 @@ use crate::file::{
 };
 use crate::{Alignment, Event, Line, Reading, RingKind};
 
-/// Events that are read of one rank at most; half a gigabyte in memory.
+/// Greatest number of events that are read of one rank; half a gigabyte in memory.
 pub const N_EVENTS_MAX: usize = 10_000_000;
 
-/// What one rank recorded.
+/// The recording of one rank.
 #[derive(Debug)]
 pub struct Recording {
-    /// Whose it is.
+    /// The rank that recorded it.
     pub head: Head,
     /// Events by ring, in the order in which the rings were noted.
     pub rings: Vec<Recorded>,
     /// Trees that stages name.
     pub trees: Vec<TreeNote>,
-    /// What the kernel said, as it was sampled.
+    /// Samples of the kernel's counters.
     pub kernel: Vec<KernelNote>,
-    /// Where reading ended before the end, and why.
+    /// Place and reason if reading ended before the end.
     pub fault: Option<Fault>,
     communicators: BTreeMap<u32, Communicator>,
     offsets: Vec<Offset>,
     until: Option<Moment>,
 }
 
-/// What one ring held.
+/// Contents of one ring.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recorded {
-    /// Which ring.
+    /// Note of the ring.
     pub note: RingNote,
     /// Records that were lost.
     pub n_lost: u64,
-    /// In the order in which they ended, in ticks of the ring's clock.
+    /// Events in the order in which they ended, in ticks of the ring's clock.
     pub events: Vec<Event>,
 }
 
-/// Why a file was not read to its end.
+/// The reason why a file was not read to its end.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
-    /// What comes next is not of use.
+    /// A part that is not of use.
     #[error(transparent)]
     File(#[from] FileError),
     /// Events of a ring that no note names.
@@ -55,20 +55,20 @@ pub enum Fault {
         /// Its number.
         ring: u32,
     },
-    /// More than fits into memory.
+    /// More events than fit into memory.
     #[error("there are more than {N_EVENTS_MAX} events; the rest is left out")]
     TooMany,
 }
 
 impl Recording {
-    /// Of a rank that has recorded nothing yet.
+    /// Builds the recording of a rank that has recorded nothing yet.
     #[must_use]
     pub fn new(head: Head) -> Self {
         let (rings, trees, offsets, kernel) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         Self { head, rings, trees, kernel, fault: None, communicators: BTreeMap::new(), offsets, until: None }
     }
 
-    /// Its head and communicators, for events that are made rather than recorded.
+    /// Returns its head and communicators, for events that are made rather than recorded.
     #[must_use]
     pub fn without_events(&self) -> Self {
         let mut empty = Self::new(self.head.clone());
@@ -127,7 +127,7 @@ impl Recording {
         self.rings.iter().try_for_each(|recorded| to.events(recorded.note.ring, recorded.n_lost, &recorded.events))
     }
 
-    /// The same in nanoseconds of the clock of rank 0's host.
+    /// Returns the recording in nanoseconds of the clock of rank 0's host.
     #[must_use]
     pub fn aligned(&self) -> Self {
         let alignment = self.alignment();
@@ -156,7 +156,7 @@ impl Recording {
         }
     }
 
-    /// Takes in what a note says.
+    /// Adds a note.
     pub fn note(&mut self, note: Note) {
         match note {
             // A rank that tells its name again.
@@ -170,7 +170,7 @@ impl Recording {
         }
     }
 
-    /// Takes in events of a ring.
+    /// Adds events of a ring.
     ///
     /// # Errors
     /// If no note named the ring.
@@ -181,19 +181,19 @@ impl Recording {
         Ok(())
     }
 
-    /// Events of all rings.
+    /// Returns the number of events of all rings.
     #[must_use]
     pub fn n_events(&self) -> usize {
         self.rings.iter().map(|recorded| recorded.events.len()).sum()
     }
 
-    /// Records that were lost, of rings of this kind.
+    /// Returns the number of records that were lost, of rings of this kind.
     #[must_use]
     pub fn n_lost(&self, kind: RingKind) -> u64 {
         self.rings.iter().filter(|recorded| recorded.note.kind == kind).map(|recorded| recorded.n_lost).sum()
     }
 
-    /// From a ring's ticks to this host's monotonic clock.
+    /// Returns the conversion from a ring's ticks to this host's monotonic clock.
     #[must_use]
     pub fn line(&self, ring: &RingNote) -> Line {
         match (ring.clock, self.until) {
@@ -205,13 +205,14 @@ impl Recording {
         }
     }
 
-    /// From this host's monotonic clock to that of rank 0's host.
+    /// Returns the conversion from this host's monotonic clock to that of rank 0's host.
     #[must_use]
     pub fn alignment(&self) -> Alignment {
         Alignment::of(self.offsets.clone())
     }
 
-    /// The id of a communicator that a call names; none of one that was never noted, or whose members are not known.
+    /// Returns the id of a communicator that a call names; `None` for one that was never noted, or whose members are
+    /// not known.
     #[must_use]
     pub fn communicator_id(&self, communicator: u32) -> Option<u64> {
         match communicator {
@@ -220,7 +221,7 @@ impl Recording {
         }
     }
 
-    /// How many ranks a communicator has.
+    /// Returns the number of ranks of a communicator.
     #[must_use]
     pub fn n_members(&self, communicator: u32) -> Option<usize> {
         match communicator {
@@ -230,7 +231,7 @@ impl Recording {
         }
     }
 
-    /// The rank in `MPI_COMM_WORLD` of a call's peer.
+    /// Returns the rank in `MPI_COMM_WORLD` of a call's peer.
     #[must_use]
     pub fn world_rank(&self, communicator: u32, peer: u32) -> Option<Rank> {
         match communicator {

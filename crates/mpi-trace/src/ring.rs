@@ -14,7 +14,7 @@ use crate::record::{N_RECORD_WORDS, Record, Records};
 
 /// Words of 8 bytes before the first record.
 pub const N_HEADER_WORDS: usize = 64;
-/// Records that a ring may have at most; 24 GiB.
+/// Greatest number of records in a ring; 24 GiB.
 pub const CAPACITY_MAX: u64 = 1 << 30;
 /// Collectors that can be turned on and off one by one; the others follow the last.
 pub const N_MASKED: usize = 1024;
@@ -39,10 +39,10 @@ mod word {
     pub(super) const MASK: usize = 48;
 }
 
-/// What a ring says about itself. Nothing of it changes while the ring is in use.
+/// Header of a ring. Nothing of it changes while the ring is in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RingHeader {
-    /// What kind of records it holds.
+    /// Kind of records that it holds.
     pub kind: RingKind,
     /// The process's rank in `MPI_COMM_WORLD`.
     pub rank: u32,
@@ -50,21 +50,22 @@ pub struct RingHeader {
     pub n_ranks: u32,
     /// The process, as the host counts it.
     pub pid: u32,
-    /// When the process was started, in the kernel's ticks since the host's: tells it from a later one with the same number.
+    /// Time at which the process was started, in the kernel's ticks since the host's: distinguishes it from a later
+    /// process with the same number.
     pub pid_started: u64,
-    /// Which of the process's threads, from 0 in the order of their first call.
+    /// Number of the process's thread, from 0 in the order of their first call.
     pub thread: u32,
     /// Whether ticks are those of the processor's counter; else they are nanoseconds of the monotonic clock.
     pub is_counter: bool,
     /// A moment on both clocks.
     pub reading: Reading,
-    /// Which tree its collectors belong to: the hash of its file; 0 for calls.
+    /// Hash of the file of the tree that its collectors belong to; 0 for calls.
     pub tree: u64,
     /// The host's name, cut after 64 bytes.
     pub host: String,
 }
 
-/// What a ring is for.
+/// Purpose of a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RingKind {
@@ -77,20 +78,20 @@ pub enum RingKind {
 /// One moment on two clocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// Of the clock that records are stamped with.
+    /// Time of the clock that records are stamped with.
     pub ticks: u64,
-    /// Of the host's monotonic clock.
+    /// Time of the host's monotonic clock.
     pub monotonic_ns: u64,
 }
 
-/// How much is recorded.
+/// Level of recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Nothing.
     Off,
     /// Calls of the program.
     Calls,
-    /// Those, and stages in trees.
+    /// Calls of the program, and stages in trees.
     Trees,
 }
 
@@ -101,20 +102,20 @@ pub enum RingError {
     /// Fewer words than a header has, or than the header asks for.
     #[error("a ring of {needed} words needs as many; there are {given}")]
     TooShort {
-        /// Words.
+        /// Number of words.
         given: usize,
-        /// Words.
+        /// Number of words.
         needed: usize,
     },
-    /// It does not begin as a ring does.
+    /// Memory that does not begin as a ring does.
     #[error("it does not begin as a ring of records does")]
     NoRing,
     /// A field that no writer writes.
     #[error("the header's {field} is {given}")]
     Header {
-        /// Which.
+        /// Name of the field.
         field: &'static str,
-        /// What it says.
+        /// Value of the field.
         given: u64,
     },
 }
@@ -126,14 +127,14 @@ pub struct Ring<'a> {
     capacity: u64,
 }
 
-/// The one who writes.
+/// The writer of a ring.
 #[derive(Debug)]
 pub struct Writer<'a> {
     ring: Ring<'a>,
     head: u64,
 }
 
-/// How far a reader is.
+/// Position of a reader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cursor {
     /// Position of the next record to read; the first ever written was at 0.
@@ -142,24 +143,25 @@ pub struct Cursor {
     pub n_lost: u64,
 }
 
-/// The memory that a ring is in, wherever that is.
+/// Memory that holds a ring, wherever that is.
 pub trait RingMemory {
-    /// Why it cannot be read.
+    /// The reason why it cannot be read.
     type Error;
 
-    /// The word at this place. What is read later is not older.
+    /// Reads the word at this place. Words that are read later are not older.
     ///
     /// # Errors
     /// If it cannot be read.
     fn word(&self, at: usize) -> Result<u64, Self::Error>;
 
-    /// Records that lie one after the other from this word on, as many as `into` holds. They may be changed meanwhile.
+    /// Reads the records that lie one after the other from this word on, as many as `into` holds. They may be changed
+    /// meanwhile.
     ///
     /// # Errors
     /// If they cannot be read.
     fn records(&self, at: usize, into: &mut [Record]) -> Result<(), Self::Error>;
 
-    /// Records that were ever written into the ring.
+    /// Reads the number of records that were ever written into the ring.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -183,7 +185,7 @@ pub fn check_capacity(capacity: u64, n_words_given: usize) -> Result<(), RingErr
     }
 }
 
-/// Words that a ring of so many records needs.
+/// Returns the number of words that a ring of so many records needs.
 #[must_use]
 pub fn n_words(capacity: u64) -> usize {
     N_HEADER_WORDS + capacity as usize * N_RECORD_WORDS
@@ -220,7 +222,7 @@ impl<'a> Ring<'a> {
         Ok(ring)
     }
 
-    /// The ring that is in `words`, and what it says about itself.
+    /// Opens the ring that is in `words`, and reads its header.
     ///
     /// # Errors
     /// If it is none, as is one that its writer has not finished making.
@@ -230,7 +232,7 @@ impl<'a> Ring<'a> {
         Ok((ring, header))
     }
 
-    /// The ring in `words`, whose header was read before and is not looked at again: its writer could be damaged.
+    /// Opens the ring in `words`, whose header was read before and is not looked at again: its writer could be damaged.
     ///
     /// # Errors
     /// As those of [`Ring::create`].
@@ -239,25 +241,26 @@ impl<'a> Ring<'a> {
         Ok(Self { words, capacity })
     }
 
-    /// The one who writes into it, after what is there. There must be no other at the same time: records would be lost.
+    /// Returns a writer into the ring, after what is there. There must be no other at the same time: records would be
+    /// lost.
     #[must_use]
     pub fn writer(self) -> Writer<'a> {
         Writer { ring: self, head: self.n_written() }
     }
 
-    /// Records that it holds at most.
+    /// Returns the greatest number of records that it holds.
     #[must_use]
     pub fn capacity(&self) -> u64 {
         self.capacity
     }
 
-    /// Records that were ever written.
+    /// Returns the number of records that were ever written.
     #[must_use]
     pub fn n_written(&self) -> u64 {
         self.words[word::HEAD].load(Ordering::Acquire)
     }
 
-    /// How much its writer is to record.
+    /// Returns the level at which its writer is to record.
     #[inline]
     #[must_use]
     pub fn level(&self) -> Level {
@@ -268,7 +271,7 @@ impl<'a> Ring<'a> {
         }
     }
 
-    /// Tells the writer, from its next call on.
+    /// Sets the level of the writer, from its next call on.
     pub fn set_level(&self, level: Level) {
         self.words[word::LEVEL].store(level as u64, Ordering::Relaxed);
     }
@@ -292,7 +295,8 @@ impl<'a> Ring<'a> {
         }
     }
 
-    /// Appends what was written since to `into`, at most `n_max` records, and moves the cursor on. Gives how many were lost just now.
+    /// Appends the records that were written since to `into`, at most `n_max`, and moves the cursor on. Returns the
+    /// number that were lost just now.
     pub fn read(&self, cursor: &mut Cursor, n_max: usize, into: &mut Vec<Record>) -> u64 {
         let Ok(n_lost) = cursor.read(self.words, self.capacity, n_max, into);
         n_lost
@@ -305,7 +309,8 @@ impl<'a> Ring<'a> {
 }
 
 impl RingHeader {
-    /// What the first [`N_HEADER_WORDS`] words of a ring say, and how many records it holds at most.
+    /// Reads the header from the first [`N_HEADER_WORDS`] words of a ring, and the greatest number of records that it
+    /// holds.
     ///
     /// # Errors
     /// If they are none of a ring's, as are those that its writer has not finished making.
@@ -341,8 +346,8 @@ impl RingHeader {
 }
 
 impl Cursor {
-    /// Appends what was written since into the ring of so many records in this memory to `into`, at most `n_max` records, and moves on.
-    /// Gives how many were lost just now. [`check_capacity`] has allowed that capacity.
+    /// Appends the records that were written since into the ring of so many records in this memory to `into`, at most
+    /// `n_max`, and moves on. Returns the number that were lost just now. [`check_capacity`] has allowed that capacity.
     ///
     /// # Errors
     /// If the memory cannot be read; then nothing is appended, and the cursor is where it was.
@@ -404,7 +409,7 @@ fn place(position: u64, capacity: u64) -> usize {
 }
 
 impl<'a> Writer<'a> {
-    /// The ring that it writes into.
+    /// Returns the ring that it writes into.
     #[must_use]
     pub fn ring(&self) -> Ring<'a> {
         self.ring

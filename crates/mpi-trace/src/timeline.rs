@@ -6,11 +6,11 @@ use units::Rank;
 
 use crate::{Call, Event, Mode, Operation, Peer, Recording, RingKind, Row, Subject, Trace};
 
-/// What several ranks recorded, brought together.
+/// Recordings of several ranks, brought together.
 #[derive(Debug)]
 pub struct Timeline<'a> {
     recordings: BTreeMap<Rank, &'a Recording>,
-    /// By rank and then by start.
+    /// Calls by rank and then by start.
     calls: Vec<Placed>,
     n_ranks: u32,
     error_ns: u64,
@@ -19,26 +19,26 @@ pub struct Timeline<'a> {
 /// A call or a stage of one rank on the common axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placed {
-    /// Whose.
+    /// Rank of the call.
     pub rank: Rank,
-    /// Of which of its threads.
+    /// Number of the thread of the call.
     pub thread: u32,
-    /// When it began.
+    /// Time at which it began.
     pub start_ns: u64,
-    /// When it ended; not before it began.
+    /// Time at which it ended; not before it began.
     pub end_ns: u64,
-    /// What it was; its own times are still in ticks.
+    /// The event; its own times are still in ticks.
     pub event: Event,
 }
 
 impl Placed {
-    /// How long it took.
+    /// Returns the time that it took.
     #[must_use]
     pub fn span_ns(&self) -> u64 {
         self.end_ns - self.start_ns
     }
 
-    /// The number of a call's communicator, and its peer there; of a stage none.
+    /// Returns the number of a call's communicator, and its peer there; `None` for a stage.
     #[must_use]
     pub fn communicator_and_peer(&self) -> Option<(u32, Peer)> {
         match self.event.subject {
@@ -50,10 +50,10 @@ impl Placed {
     }
 }
 
-/// What a rank spent on one kind of call.
+/// Calls of a rank of one kind, in sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Calls.
+    /// Number of calls.
     pub n_calls: u64,
     /// Time in them.
     pub span_ns: u64,
@@ -64,7 +64,7 @@ pub struct Usage {
 }
 
 impl<'a> Timeline<'a> {
-    /// Of one recording for each rank; of two for the same rank the later one counts.
+    /// Builds the timeline of one recording for each rank; of two for the same rank the later one counts.
     #[must_use]
     pub fn of(recordings: &'a [Recording]) -> Self {
         let recordings: BTreeMap<Rank, &Recording> =
@@ -81,35 +81,35 @@ impl<'a> Timeline<'a> {
         Self { recordings, calls, n_ranks: n_ranks.unwrap_or(0), error_ns: error_ns.unwrap_or(0) }
     }
 
-    /// Ranks of the program, also those that recorded nothing.
+    /// Returns the number of ranks of the program, also those that recorded nothing.
     #[must_use]
     pub fn n_ranks(&self) -> u32 {
         self.n_ranks
     }
 
-    /// By how much a time of one host may be wrong beside one of another.
+    /// Returns the error bound of a time of one host beside one of another.
     #[must_use]
     pub fn error_ns(&self) -> u64 {
         self.error_ns
     }
 
-    /// All calls with their parts, by rank and then by start. A part comes after its call.
+    /// Returns all calls with their parts, by rank and then by start. A part comes after its call.
     #[must_use]
     pub fn calls(&self) -> &[Placed] {
         &self.calls
     }
 
-    /// Each rank's calls; ranks that made none are left out.
+    /// Returns each rank's calls; ranks that made none are left out.
     pub fn by_rank(&self) -> impl Iterator<Item = &[Placed]> {
         self.calls.chunk_by(|a, b| a.rank == b.rank)
     }
 
-    /// All stages, by rank and ring.
+    /// Returns all stages, by rank and ring.
     pub fn stages(&self) -> impl Iterator<Item = Placed> {
         self.recordings.values().flat_map(|recording| placed(recording, RingKind::Stages))
     }
 
-    /// What each rank recorded, by rank.
+    /// Returns the recording of each rank, by rank.
     pub fn recordings(&self) -> impl Iterator<Item = &'a Recording> {
         self.recordings.values().copied()
     }
@@ -120,13 +120,13 @@ impl<'a> Timeline<'a> {
         self.recording(rank).is_none_or(|recording| recording.n_lost(RingKind::Calls) > 0)
     }
 
-    /// What a rank recorded.
+    /// Returns the recording of a rank.
     #[must_use]
     pub fn recording(&self, rank: Rank) -> Option<&'a Recording> {
         self.recordings.get(&rank).copied()
     }
 
-    /// Whom a call was with, as a rank of `MPI_COMM_WORLD`.
+    /// Returns the peer of a call, as a rank of `MPI_COMM_WORLD`.
     #[must_use]
     pub fn peer(&self, call: &Placed) -> Option<Rank> {
         match call.communicator_and_peer()? {
@@ -135,7 +135,7 @@ impl<'a> Timeline<'a> {
         }
     }
 
-    /// What each rank spent on each operation.
+    /// Returns the calls of each rank and operation, in sum.
     #[must_use]
     pub fn usage(&self) -> BTreeMap<(Rank, Operation), Usage> {
         let mut usage: BTreeMap<_, Usage> = BTreeMap::new();
@@ -149,8 +149,9 @@ impl<'a> Timeline<'a> {
         usage
     }
 
-    /// The calls that move data, as a model of the application takes them: `docs/formats/communication-trace.md`. Sends to
-    /// `MPI_PROC_NULL` and calls that failed are left out. Parts take no time: their calls have it.
+    /// Returns the calls that move data, as a model of the application takes them:
+    /// `docs/formats/communication-trace.md`. Sends to `MPI_PROC_NULL` and calls that failed are left out. Parts take
+    /// no time: their calls have it.
     pub fn rows(&self) -> impl Iterator<Item = (Operation, Row)> {
         self.calls.iter().filter(|call| !call.event.is_failed).filter_map(|placed| {
             let call = placed.event.operation.call()?;
@@ -165,7 +166,7 @@ impl<'a> Timeline<'a> {
         })
     }
 
-    /// The same as a trace.
+    /// Returns the rows as a trace.
     #[must_use]
     pub fn to_trace(&self) -> Trace {
         Trace::of(self.rows().map(|(_, row)| row).collect())
@@ -173,7 +174,7 @@ impl<'a> Timeline<'a> {
 }
 
 impl Operation {
-    /// What it is to a model of the application; none of what such a model leaves out.
+    /// Returns the call that it is to a model of the application; `None` if such a model leaves it out.
     #[must_use]
     pub fn call(self) -> Option<Call> {
         // What comes from messages that `MPI_Mprobe` holds back is received like any other.

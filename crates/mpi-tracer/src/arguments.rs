@@ -1,4 +1,4 @@
-//! What a program passed.
+//! Arguments that a program passed.
 
 use std::ffi::{c_int, c_void};
 
@@ -32,7 +32,7 @@ impl<'a, const FORTRAN: bool> Arguments<'a, FORTRAN> {
         Self { words, style }
     }
 
-    /// As it came.
+    /// Returns the argument as it came.
     #[inline(always)]
     pub(crate) fn word(&self, place: Place) -> usize {
         debug_assert!(place.index() < self.words.len());

@@ -1,4 +1,5 @@
-//! For the library of collectives, when it is preloaded in front and carries out a call that does not get here.
+//! Functions for the library of collectives, when it is preloaded in front and carries out a call that does not get
+//! here.
 
 use std::ffi::c_int;
 
@@ -8,14 +9,14 @@ use mpi_trace::{Event, Operation, Peer, Subject};
 use crate::arguments::Held;
 use crate::thread::Inside;
 
-/// Before such a call: the moment to give to [`foretop_tracer_end`], or 0 if the call is not to be recorded.
+/// Begins such a call: returns the moment to give to [`foretop_tracer_end`], or 0 if the call is not to be recorded.
 #[unsafe(no_mangle)]
 extern "C" fn foretop_tracer_begin(_operation: u8) -> u64 {
     let Some(mut inside) = Inside::enter() else { return 0 };
     inside.recorder().filter(|recorder| recorder.is_on()).map_or(0, |recorder| recorder.ticks.now())
 }
 
-/// After it. The communicator is the program's handle in C, the peer a root; a peer or tag below 0 is none.
+/// Ends such a call. The communicator is the program's handle in C, the peer a root; a peer or tag below 0 is none.
 #[unsafe(no_mangle)]
 extern "C" fn foretop_tracer_end(
     operation: u8,

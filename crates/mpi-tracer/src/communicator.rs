@@ -15,20 +15,20 @@ pub(crate) const UNKNOWN: u32 = 0xffff;
 /// Ranks that all definitions together name at most: about 8 MB of text. Whatever is first used later is [`UNKNOWN`].
 const N_RANKS_DEFINED_MAX: usize = 1 << 20;
 
-/// What a call's record needs of a communicator.
+/// The properties of a communicator that a call's record needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Known {
     pub(crate) number: u32,
-    /// Of this process; of an intercommunicator, where no rank of the other side is this process, none.
+    /// The rank of this process; of an intercommunicator, where no rank of the other side is this process, none.
     pub(crate) rank: u32,
     /// Ranks that calls are with: those on the other side of an intercommunicator.
     pub(crate) n_peers: u32,
 }
 
 impl Known {
-    /// Of a communicator that is not known or one too many.
+    /// The properties of a communicator that is not known or one too many.
     pub(crate) const UNKNOWN: Self = Self { number: UNKNOWN, rank: u32::MAX, n_peers: 0 };
-    /// Where calls are that name no communicator.
+    /// The properties used for calls that name no communicator.
     pub(crate) const WORLD: Self = Self { number: 0, ..Self::UNKNOWN };
 
     pub(crate) fn is_inter(self) -> bool {
@@ -41,35 +41,35 @@ impl Known {
 pub(crate) struct Registry {
     communicators: HashMap<usize, Entry>,
     within: HashMap<(Within, Held), Known>,
-    /// What persistent requests begin. One that is freed stays until its handle is another's: requests are few.
+    /// The events that persistent requests begin. A freed one stays until its handle is another's: requests are few.
     requests: HashMap<Held, Event>,
-    /// Of communicators that were made of none that both sides have.
+    /// The counts of communicators that were made of none that both sides have.
     rootless: Children,
     n_numbers: u32,
     n_ranks_defined: usize,
     is_full: bool,
 }
 
-/// What is on a communicator without being one.
+/// An object on a communicator that is not a communicator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Within {
     Window,
     File,
 }
 
-/// How a communicator came to be.
+/// The origin of a communicator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// A copy of this one, which may not be ready yet.
     Copy(Handle),
-    /// Of members of this one.
+    /// Made of members of this one.
     Part(Handle),
     /// Joined from two, or never seen before.
     Unknown,
 }
 
-/// How many communicators were made with the same members. All of those see the same ones in the same order, so that they agree
-/// on names without a message.
+/// The number of communicators that were made with the same members. All of those see the same ones in the same order,
+/// so that they agree on names without a message.
 #[derive(Debug, Default)]
 struct Children(HashMap<u64, u64>);
 
@@ -88,12 +88,12 @@ struct Group {
     /// This process, in its own group.
     rank: u32,
     ranks: Arc<[i32]>,
-    /// Of an intercommunicator, the other group; else empty.
+    /// The other group of an intercommunicator; else empty.
     remote: Arc<[i32]>,
 }
 
 impl Registry {
-    /// With the two that are always there, as numbers 0 and 1.
+    /// Builds the registry with the two communicators that are always there, as numbers 0 and 1.
     ///
     /// # Errors
     /// If MPI refuses to tell of one.
@@ -106,7 +106,8 @@ impl Registry {
         Ok(registry)
     }
 
-    /// What records say of a communicator; asks MPI for one that was made in a way that is not known.
+    /// Returns the properties of a communicator for its records; asks MPI for one that was made in a way that is not
+    /// known.
     pub(crate) fn find(&mut self, mpi: &Mpi, comm: Handle, define: &mut dyn FnMut(Communicator)) -> Known {
         if !self.communicators.contains_key(&comm.0) && self.made(mpi, Origin::Unknown, comm).is_err() {
             return Known::UNKNOWN;
@@ -186,7 +187,7 @@ impl Registry {
         self.requests.insert(held, begins);
     }
 
-    /// What a persistent request begins.
+    /// Returns the event that a persistent request begins.
     pub(crate) fn started(&self, held: Held) -> Option<Event> {
         self.requests.get(&held).copied()
     }

@@ -1,4 +1,4 @@
-//! What a record says of a call: where it was, with whom, how many bytes, and what it did besides.
+//! Contents of a call's record: where it was, with whom, how many bytes, and what it did besides.
 
 use std::ffi::{c_int, c_void};
 
@@ -18,7 +18,7 @@ pub(crate) struct Made {
     pub(crate) end: u64,
 }
 
-/// Where a call is and whom it is with, as far as that was known before it; its arguments do not tell any more.
+/// The place and the peer of a call, as far as they were known before it; its arguments do not show them any more.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Found {
     pub(crate) on: Known,
@@ -97,7 +97,7 @@ pub(crate) fn any_event<const FORTRAN: bool>(
     event(recorder, spec, arguments, made, found)
 }
 
-/// What is to be recorded of a call; none of one that is not recorded.
+/// Returns the event to be recorded of a call; none of a call that is not recorded.
 #[inline(always)]
 fn event<const FORTRAN: bool>(
     recorder: &mut Recorder,
@@ -183,7 +183,7 @@ fn tag<const FORTRAN: bool>(spec: &Spec, arguments: &Arguments<'_, FORTRAN>, sta
     }
 }
 
-/// Of one message, as `docs/formats/communication-trace.md` counts.
+/// Returns the bytes of one message, as `docs/formats/communication-trace.md` counts.
 #[inline(always)]
 fn bytes<const FORTRAN: bool>(
     recorder: &mut Recorder,
@@ -266,7 +266,7 @@ fn sum<const FORTRAN: bool>(arguments: &Arguments<'_, FORTRAN>, counts: Place, n
     (0..n as usize).fold(0_u64, |sum, at| sum.saturating_add(arguments.count_at(counts, at)))
 }
 
-/// Where there is nothing, programs pass types that do not exist.
+/// Returns the count times the size of the datatype. If the count is 0, programs pass types that do not exist.
 #[inline(always)]
 fn product<const FORTRAN: bool>(
     recorder: &mut Recorder,

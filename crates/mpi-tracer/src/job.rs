@@ -46,7 +46,7 @@ static JOB: OnceLock<Job> = OnceLock::new();
 /// Apart from the job: a rank that cannot record takes part in what all ranks do.
 static HOSTS: OnceLock<(&Mpi, Hosts)> = OnceLock::new();
 
-/// Why there is nothing to record into.
+/// The reason why there is nothing to record into.
 #[derive(Debug, thiserror::Error)]
 enum BeginError {
     #[error("the MPI library is neither Open MPI nor MPICH")]
@@ -92,7 +92,7 @@ extern "C" fn at_exit() {
     end();
 }
 
-/// What calls are stamped with.
+/// Returns the source of the stamps of calls.
 pub(crate) fn ticks() -> Ticks {
     static TICKS: OnceLock<Ticks> = OnceLock::new();
     *TICKS.get_or_init(|| if is_simulated() { Ticks::Monotonic } else { Ticks::best() })
@@ -198,7 +198,7 @@ impl Job {
         Reading { ticks, monotonic_ns }
     }
 
-    /// What records say of a communicator.
+    /// Returns the properties of a communicator for its records.
     pub(crate) fn find(&self, comm: Handle) -> Known {
         self.registry().find(self.mpi, comm, &mut |communicator| self.note(&communicator.into()))
     }
@@ -212,14 +212,14 @@ impl Job {
         self.note(&mpi_trace::file::Offset { offset_ns, error_ns, monotonic_ns: monotonic_ns(), at }.into());
     }
 
-    /// At both ends of the program, what the kernel says of it; in between a sidecar asks.
+    /// Notes the kernel's data on the program at both ends of the program; in between a sidecar asks.
     fn note_kernel(&self) {
         if let Some(sample) = mpi_job::kernel_of(self.process.pid) {
             self.note(&sample.into());
         }
     }
 
-    /// For the file, and for whoever looks into the folder meanwhile.
+    /// Writes a note for the file, and for whoever looks into the folder meanwhile.
     fn note(&self, note: &Note) {
         let line = serde_json::to_string(note).unwrap_or_default();
         if let Err(error) = self.folder.define(self.head.rank, &line) {
@@ -229,7 +229,7 @@ impl Job {
 }
 
 impl Settings {
-    /// What is not understood is told and left as it is without.
+    /// Reads the settings. A setting that is not understood is reported, and left as it is without.
     fn read(n_ranks_here: usize) -> Self {
         let capacity = read("FORETOP_MPI_RING", "a power of two of records", |text| {
             text.parse::<u64>()

@@ -1,4 +1,4 @@
-//! How far the clocks of the job's hosts are from that of rank 0's, by round trips.
+//! Offsets of the clocks of the job's hosts from that of rank 0's, by round trips.
 
 use clock::monotonic_ns;
 use mpi_abi::{Failed, Handle, Mpi};
@@ -13,7 +13,7 @@ pub(crate) struct Hosts {
     rank: i32,
     /// The lowest rank of each host but that of rank 0, in ascending order.
     leaders: Vec<i32>,
-    /// Which of those leads this host; none on that of rank 0.
+    /// The index of this host's leader among those leaders; none on that of rank 0.
     own: Option<usize>,
     n_ranks_here: usize,
     /// A message to it cannot be taken for one of the program's. None if there is one host only.
@@ -50,7 +50,7 @@ impl Hosts {
         Self { rank, leaders: Vec::new(), own: None, n_ranks_here: n_ranks, comm: None }
     }
 
-    /// How many ranks share this host, this one included.
+    /// Returns the number of ranks that share this host, this one included.
     pub(crate) fn n_ranks_here(&self) -> usize {
         self.n_ranks_here
     }

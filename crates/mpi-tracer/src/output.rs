@@ -8,10 +8,10 @@ use mpi_job::{Filing, JobError};
 
 use crate::job::Job;
 
-/// Where files go unless told otherwise, in the folder that the program is started in.
+/// The folder of the files if no other is given, in the folder that the program is started in.
 const FOLDER: &str = "foretop-trace";
 
-/// Where files go. The program may go elsewhere later.
+/// Returns the folder of the files. The program may go elsewhere later.
 pub(crate) fn folder() -> PathBuf {
     let given = env::var_os("FORETOP_MPI_TRACE").filter(|path| !path.is_empty());
     let folder = PathBuf::from(given.unwrap_or_else(|| FOLDER.into()));

@@ -1,12 +1,12 @@
-//! What is known of a function before it is called.
+//! Properties of a function that are known before it is called.
 
 use mpi_trace::Operation;
 
-/// Which of a call's arguments, from 0, or none of them.
+/// The index of one of a call's arguments, from 0, or none of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place(u8);
 
-/// Where a function has what, by the words of `calls.txt`.
+/// The places of a function's arguments, by the words of `calls.txt`.
 #[derive(Debug)]
 pub(crate) struct Spec {
     /// Whether more is to be done than to record it: the program begins or ends, or a handle is made or given up.
@@ -45,19 +45,19 @@ pub(crate) struct Spec {
     pub(crate) recvtag: Place,
     pub(crate) newrequest: Place,
     pub(crate) requests: Place,
-    /// Of requests.
+    /// The place of the number of requests.
     pub(crate) number: Place,
     pub(crate) flag: Place,
 }
 
-/// What else is known of a name, beside its language.
+/// Other properties of a name, beside its language.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Style {
-    /// What records say; none for a function that is not recorded.
+    /// The operation in records; none for a function that is not recorded.
     pub(crate) operation: Option<Operation>,
     /// Counts have 64 bits.
     pub(crate) is_large: bool,
-    /// Where a Fortran program is told of an error.
+    /// The place where a Fortran program receives an error.
     pub(crate) error: Place,
 }
 

@@ -1,4 +1,4 @@
-//! What a thread of the program needs to record its calls, and how it gets it at its first one.
+//! State that a thread of the program needs to record its calls, and how the thread gets it at its first one.
 
 use std::cell::Cell;
 use std::ptr::null_mut;
@@ -21,7 +21,7 @@ thread_local! {
     static LEASE: Lease = const { Lease };
 }
 
-/// Of one thread. It has nothing to drop, so that it costs nothing and is there until the very end.
+/// The state of one thread. It has nothing to drop, so that it costs nothing and is there until the very end.
 struct Thread {
     /// The recorder, while no call of the program is under way: what the library calls inside of one is not the program's.
     idle: Cell<*mut Recorder>,
@@ -31,19 +31,19 @@ struct Thread {
     is_inside: Cell<bool>,
 }
 
-/// What writes records. One that a thread has no more use for goes to the next.
+/// The recorder that writes records. One that a thread has no more use for goes to the next.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     pub(crate) job: &'static Job,
     pub(crate) mpi: &'static Mpi,
     pub(crate) ticks: Ticks,
-    /// What of a word is a handle.
+    /// The bits of a word that are a handle.
     pub(crate) handle_mask: usize,
     writer: Writer<'static>,
-    /// What was asked before, by handle.
+    /// The answers to earlier questions, by handle.
     cache: [Cached; N_CACHED],
     n_forgotten: u64,
-    /// What persistent requests begin, that were started before.
+    /// The events that persistent requests begin, of requests that were started before.
     requests: [Option<(Held, Event)>; N_CACHED],
     /// Messages that a matched probe found, with where they came on and from whom; the oldest goes first.
     probed: [(Held, Found); N_PROBED],
@@ -72,7 +72,7 @@ const KEY_COMM: u64 = 1 << 60;
 const KEY_WINDOW: u64 = 2 << 60;
 const KEY_FILE: u64 = 3 << 60;
 
-/// How often any thread gave a handle up: all that is cached may be another's since.
+/// The number of times that any thread gave a handle up: all that is cached may be another's since.
 static N_FORGOTTEN: AtomicU64 = AtomicU64::new(0);
 static RETURNED: Mutex<Vec<Returned>> = Mutex::new(Vec::new());
 
@@ -97,7 +97,7 @@ impl Inside {
         })
     }
 
-    /// What records calls of this thread; none before MPI has begun and after something broke.
+    /// Returns the recorder of this thread's calls; none before MPI has begun and after something broke.
     #[inline(always)]
     pub(crate) fn recorder(&mut self) -> Option<&mut Recorder> {
         // SAFETY: it is null or never freed. Only this thread has it, and whoever has an `Inside` is the only one of the thread.
@@ -161,7 +161,7 @@ impl Thread {
     }
 }
 
-/// What a thread has while it records.
+/// The lease that a thread has while it records.
 struct Lease;
 
 impl Drop for Lease {
@@ -216,7 +216,7 @@ impl Recorder {
         self.cached(held, KEY_TYPE).value
     }
 
-    /// What is known of a communicator.
+    /// Returns the known properties of a communicator.
     #[inline(always)]
     pub(crate) fn comm(&mut self, held: Held) -> Known {
         self.cached(held, KEY_COMM).known()
@@ -272,7 +272,7 @@ impl Recorder {
         self.cache[at] = learnt.unwrap_or(Cached { key, ..EMPTY });
     }
 
-    /// What starting a persistent request begins.
+    /// Returns the event that starting a persistent request begins.
     pub(crate) fn started(&mut self, request: Held) -> Option<Event> {
         self.forget_as_others();
         let (_, at) = place(request, KEY_TYPE);
@@ -289,7 +289,7 @@ impl Recorder {
         self.n_probed = self.n_probed.wrapping_add(1);
     }
 
-    /// What was said of such a message. Handles come again: the last one counts.
+    /// Returns the place and peer that were noted for such a message. Handles come again: the last one counts.
     pub(crate) fn came_on(&self, message: Held) -> Found {
         let newest_first = (1..=N_PROBED).map(|ago| self.probed[self.n_probed.wrapping_sub(ago) % N_PROBED]);
         newest_first
@@ -299,7 +299,7 @@ impl Recorder {
     }
 }
 
-/// What a handle is cached as, and where.
+/// Returns the key by which a handle is cached, and its place in the cache.
 #[inline(always)]
 fn place(held: Held, kind: u64) -> (u64, usize) {
     let key = held.word as u64 | kind | if held.is_fortran { KEY_FORTRAN } else { 0 };

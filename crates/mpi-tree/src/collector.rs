@@ -1,4 +1,4 @@
-//! Where in a tree times are taken: between all parts of each path (ICPP 2005, section 4).
+//! Places in a tree where times are taken: between all parts of each path (ICPP 2005, section 4).
 
 use crate::{Contributor, Host, Tree};
 
@@ -7,23 +7,23 @@ use crate::{Contributor, Host, Tree};
 pub struct Collector {
     /// Position of the node.
     pub node: usize,
-    /// Where about the node.
+    /// Place at the node.
     pub place: Place,
 }
 
-/// Where about a node a collector is. Contributors are given by their position at the node.
+/// Place of a collector at a node. Contributors are given by their position at the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Place {
-    /// Right before the node, on the node's host: t1 and t4 of the contributor.
+    /// Place right before the node, on the node's host: t1 and t4 of the contributor.
     Arrive(usize),
-    /// On the host of a contributor that is elsewhere, before its message leaves. What it takes longer than the
-    /// `Arrive` at the other end is the two-way latency of the hop.
+    /// Place on the host of a contributor that is elsewhere, before its message leaves. The time by which it exceeds
+    /// the `Arrive` at the other end is the two-way latency of the hop.
     Leave(usize),
-    /// Below a root: t2 and t3 of it, and what storing or exchanging the result takes.
+    /// Place below a root: t2 and t3 of the root, and the time of storing or exchanging the result.
     Store,
 }
 
-/// Records have 16 bits for a collector's number.
+/// Largest number of collectors: records have 16 bits for a collector's number.
 pub(crate) const N_COLLECTORS_MAX: usize = 1 << 16;
 
 impl Tree {

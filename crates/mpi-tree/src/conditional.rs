@@ -14,22 +14,22 @@ mod settings;
 pub use question::{Condition, Question, Reduction, Sign, UnsoundError};
 pub use settings::{Call, Settings, SettingsError};
 
-/// What a cluster publishes of a call.
+/// Data of a call that a cluster publishes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Published {
     /// Calls so far that were answered with false. A solver that has converged may begin again.
     pub epoch: u64,
-    /// Which call: 1 for the first.
+    /// Number of the call: 1 for the first.
     pub sequence: u64,
     /// The cluster's part.
     pub value: f64,
     /// The result of the last call that was answered with false.
     pub closing: f64,
-    /// What has gone wrong for good, in this cluster or in one that it heard of.
+    /// The permanent fault of this cluster, or of one from which this cluster received it.
     pub fault: Option<Fault>,
 }
 
-/// Why there will be no more answers.
+/// The reason why there will be no more answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
@@ -38,24 +38,24 @@ pub enum Fault {
         "a rank of cluster {cluster} brought a value that it had promised not to bring: not a number, or of the wrong sign"
     )]
     Value {
-        /// Where.
+        /// The cluster.
         cluster: usize,
     },
     /// Nothing came for too long.
     #[error("nothing has come from cluster {cluster} for longer than the patience allows")]
     Vanished {
-        /// Which.
+        /// The cluster.
         cluster: usize,
     },
     /// Clusters that ask different questions, or make different calls.
     #[error("cluster {cluster} has come to another answer: all ranks have to ask the same question")]
     Disagreement {
-        /// Which.
+        /// The cluster.
         cluster: usize,
     },
 }
 
-/// What a call comes to.
+/// The outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Answer {
     /// Whether the condition holds for all clusters together.
@@ -66,29 +66,29 @@ pub struct Answer {
     pub is_exact: bool,
 }
 
-/// How the calls so far were answered.
+/// Numbers of calls so far, by the way in which they were answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// All of them.
+    /// Number of all calls.
     pub n_calls: u64,
-    /// By this cluster's own part.
+    /// Calls answered by this cluster's own part.
     pub n_local: u64,
-    /// Because another cluster had gone on already.
+    /// Calls answered because another cluster had gone on already.
     pub n_inferred: u64,
     /// Answered calls that had to wait because this cluster was too far ahead.
     pub n_held_back: u64,
-    /// By cluster; this one's own entry stays empty.
+    /// Counts by cluster; this one's own entry stays empty.
     pub remotes: Vec<RemoteCounts>,
 }
 
 /// Calls for which something of one other cluster was needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RemoteCounts {
-    /// It was there already.
+    /// Number of times that it was there already.
     pub n_prefetched: u64,
-    /// It was waited for.
+    /// Number of times that it was waited for.
     pub n_waited: u64,
-    /// How long, from the call's beginning in this cluster.
+    /// Time waited, from the call's beginning in this cluster.
     pub waited_ns: u64,
 }
 
@@ -98,17 +98,17 @@ pub struct Conditional {
     question: Question,
     /// This cluster.
     own: usize,
-    /// Calls that this cluster may be ahead of the last one that it heard of.
+    /// Calls that this cluster may be ahead of the last one that it received from another.
     lead: u64,
-    /// By cluster: the newest that came, and when.
+    /// The newest publication of each cluster, by cluster, and the time when it came.
     newest: Vec<Option<(Published, u64)>>,
     epoch: u64,
     sequence: u64,
     closing: f64,
     fault: Option<Fault>,
-    /// When the call began.
+    /// Time at which the call began.
     began_ns: u64,
-    /// Of the call under way, by cluster: its part, where it has been used.
+    /// Part of each cluster in the call under way, by cluster, if it has been used.
     parts: Vec<Option<f64>>,
     answer: Option<Answer>,
     counts: Counts,
@@ -194,7 +194,8 @@ impl Conditional {
         }
     }
 
-    /// What to publish when something has gone wrong in the middle of a call: those who wait for this cluster learn of it.
+    /// Returns what to publish when something has gone wrong in the middle of a call: those who wait for this cluster
+    /// then receive the fault.
     #[must_use]
     pub fn parting(&self) -> Published {
         self.published(self.parts[self.own].unwrap_or_default())
@@ -218,7 +219,7 @@ impl Conditional {
         self.sequence
     }
 
-    /// How they were answered.
+    /// Returns the numbers of calls so far, by the way in which they were answered.
     #[must_use]
     pub fn counts(&self) -> &Counts {
         &self.counts

@@ -14,10 +14,10 @@ const GAP: f64 = 12.0;
 const MARGIN: f64 = 24.0;
 const TITLE_HEIGHT: f64 = 52.0;
 const TEXT_SIZE: f64 = 12.0;
-/// How much of a host's colour is left in its boxes, on which words are read.
+/// Share of a host's colour that is left in its boxes, on which words are read.
 const TINT: f64 = 0.25;
 
-/// What is below a node; ranks of one host that follow each other are one part.
+/// A part below a node; ranks of one host that follow each other are one part.
 #[derive(Clone, Copy)]
 enum Part {
     Node(usize),
@@ -123,7 +123,7 @@ struct Sketch<'a> {
     places: &'a [Option<usize>],
     /// Children before their parents.
     boxes: Vec<Box>,
-    /// Where there is paper left.
+    /// Left edge of the paper that is still free.
     right: f64,
 }
 
@@ -132,7 +132,7 @@ struct Box {
     row: usize,
     middle: f64,
     width: f64,
-    /// Of all that is below, itself included: its left and right edge, and its last row.
+    /// Reach of all that is below, itself included: its left and right edge, and its last row.
     reach: (f64, f64, usize),
     /// The cluster of all that is below, if that is one.
     cluster: Option<String>,

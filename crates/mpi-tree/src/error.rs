@@ -1,66 +1,66 @@
-//! What can be wrong with trees.
+//! Faults of trees.
 
 use units::Rank;
 
 use crate::RANK_MAX;
 
-/// Why a file says nothing that can be used, or nothing for this job.
+/// The reason why a file holds nothing usable, or nothing for this job.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TreeError {
     /// No TOML, or a key or value that does not belong there.
     #[error("line {line}: {message}")]
     Syntax {
-        /// Counted from 1.
+        /// Number of the line, counted from 1.
         line: usize,
-        /// What the parser says.
+        /// The message of the parser.
         message: String,
     },
-    /// Of a version that is not known here.
+    /// A version that is not known here.
     #[error("this file has format {given}; only format {needed} is known here")]
     Format {
-        /// What the file says.
+        /// The format in the file.
         given: u32,
-        /// What it should say.
+        /// The format that is needed.
         needed: u32,
     },
     /// A name that would not do.
     #[error("line {line}: `{}` cannot be the name of a {what}: it is 1 to 255 letters, digits, `.`, `-` and `_`{}",
         given.escape_debug(), if *what == "host" || *what == "cluster" { "" } else { ", and begins with a letter" })]
     Name {
-        /// Counted from 1.
+        /// Number of the line, counted from 1.
         line: usize,
-        /// Of what.
+        /// The kind of thing that has the name.
         what: &'static str,
-        /// What was given.
+        /// The name as given.
         given: String,
     },
     /// A name that is used already.
     #[error("line {line}: there is another {what} `{given}` before this one")]
     Twice {
-        /// Counted from 1.
+        /// Number of the line, counted from 1.
         line: usize,
-        /// Of what.
+        /// The kind of thing that has the name.
         what: &'static str,
-        /// What was given.
+        /// The name as given.
         given: String,
     },
     /// No list of ranks.
     #[error("line {line}: {fault}")]
     Ranks {
-        /// Counted from 1.
+        /// Number of the line, counted from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The fault of the list.
         fault: RanksError,
     },
     /// A rank on two hosts, or twice on one.
     #[error("line {line}: rank {rank} is already on host `{host}`")]
     PlacedTwice {
-        /// Counted from 1.
+        /// Number of the line, counted from 1.
         line: usize,
         /// The rank.
         rank: Rank,
-        /// Where it is, too.
+        /// The other host of the rank.
         host: String,
     },
     /// A rank on no host.
@@ -77,21 +77,21 @@ pub enum TreeError {
     /// A reference to something that is not there.
     #[error("line {line}: there is no {what} `{}`; there {}", given.escape_debug(), listed(known))]
     Unknown {
-        /// Counted from 1.
+        /// Number of the line, counted from 1.
         line: usize,
-        /// What should be there.
+        /// The kind of thing that should be there.
         what: &'static str,
-        /// What was given.
+        /// The name as given.
         given: String,
-        /// What there is.
+        /// The names that there are.
         known: Vec<String>,
     },
     /// A contributor that is no rank of the file.
     #[error("line {line}: there is no rank {rank}; the hosts have ranks 0 to {last}")]
     UnknownRank {
-        /// Counted from 1.
+        /// Number of the line, counted from 1.
         line: usize,
-        /// What was given.
+        /// The rank as given.
         rank: Rank,
         /// The highest rank of the file.
         last: Rank,
@@ -150,9 +150,9 @@ pub enum TreeError {
     TooManyCollectors {
         /// The tree.
         tree: String,
-        /// How many there would be.
+        /// Number of collectors that there would be.
         given: usize,
-        /// How many there may be.
+        /// Largest number of collectors.
         limit: usize,
     },
     /// Longer paths than anybody needs.
@@ -160,17 +160,17 @@ pub enum TreeError {
     TooDeep {
         /// The tree.
         tree: String,
-        /// How many there are.
+        /// Number of nodes that there are.
         given: usize,
-        /// How many there may be.
+        /// Largest number of nodes.
         limit: usize,
     },
     /// Made for more ranks or fewer.
     #[error("the trees are for {given} ranks, but the job has {needed}")]
     NRanks {
-        /// How many the file has.
+        /// Number of ranks in the file.
         given: usize,
-        /// How many the job has.
+        /// Number of ranks in the job.
         needed: usize,
     },
     /// Made for another placement.
@@ -178,9 +178,9 @@ pub enum TreeError {
     Host {
         /// The rank.
         rank: Rank,
-        /// Where the file puts it.
+        /// Host of the rank in the file.
         given: String,
-        /// Where the job has it.
+        /// Host of the rank in the job.
         needed: String,
     },
 }
@@ -189,7 +189,7 @@ pub enum TreeError {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("`{}` is not a list of ranks: write numbers up to {RANK_MAX} and ranges, as in 0-3,8", given.escape_debug())]
 pub struct RanksError {
-    /// What was given.
+    /// The text as given.
     pub given: String,
 }
 

@@ -1,4 +1,4 @@
-//! What can be counted about a tree, and in what two of them differ.
+//! Counts of a tree, and the differences between two trees.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,7 +8,7 @@ use units::Rank;
 use crate::forest::places;
 use crate::{Contributor, Forest, Host, Tree};
 
-/// What can be counted about a tree.
+/// Counts of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// Partial results.
@@ -38,19 +38,19 @@ pub enum Change {
     Tree {
         /// Its name.
         tree: String,
-        /// What about it.
+        /// The change of the tree.
         change: TreeChange,
     },
 }
 
-/// What is not the same about a tree. Nodes and hosts go by their names.
+/// A difference between two versions of a tree. Nodes and hosts go by their names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TreeChange {
-    /// What joins the roots, or the order in which contributions are combined.
+    /// The way in which roots are joined, or the order in which contributions are combined.
     Manner {
-        /// In the first tree.
+        /// Way and order in the first tree.
         from: String,
-        /// In the second.
+        /// Way and order in the second tree.
         to: String,
     },
     /// A node that only the first has.
@@ -61,33 +61,33 @@ pub enum TreeChange {
     Moved {
         /// The node.
         node: String,
-        /// Where the first has it.
+        /// Host in the first tree.
         from: String,
-        /// Where the second has it.
+        /// Host in the second tree.
         to: String,
     },
     /// A node or ranks with another parent.
     Parent {
         /// A node's name, or ranks.
         contributor: String,
-        /// In the first tree; none of a root.
+        /// Parent in the first tree; none for a root.
         from: Option<String>,
-        /// In the second tree.
+        /// Parent in the second tree.
         to: Option<String>,
     },
     /// A node with the same contributors in another order, or whose ranks wait otherwise.
     Node(String),
     /// Counts.
     Facts {
-        /// Of the first.
+        /// Counts of the first.
         from: Facts,
-        /// Of the second.
+        /// Counts of the second.
         to: Facts,
     },
 }
 
 impl Tree {
-    /// What can be counted.
+    /// Returns the counts of the tree.
     #[must_use]
     pub fn facts(&self, hosts: &[Host]) -> Facts {
         let places = places(hosts);
@@ -127,7 +127,7 @@ impl fmt::Display for Facts {
 }
 
 impl Forest {
-    /// In what `other` differs: nothing if they would run alike, whatever their epochs.
+    /// Returns the differences from `other`: none if both would run alike, whatever their epochs.
     #[must_use]
     pub fn changes(&self, other: &Self) -> Vec<Change> {
         let mut changes = Vec::new();

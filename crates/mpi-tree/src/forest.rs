@@ -1,4 +1,4 @@
-//! What a tree file says: hosts, trees on them, and which operations use which tree.
+//! Contents of a tree file: hosts, trees on them, and rules for the operations that use a tree.
 
 use units::{ByteCount, Rank};
 
@@ -13,16 +13,16 @@ pub struct Forest {
     pub epoch: u64,
     /// All hosts of the job. Each rank is on one of them.
     pub hosts: Vec<Host>,
-    /// In the order of the file.
+    /// Trees, in the order of the file.
     pub trees: Vec<Tree>,
-    /// The first that fits decides.
+    /// Rules, of which the first that fits decides.
     pub rules: Vec<Rule>,
 }
 
-/// Which operations go over a tree.
+/// A rule for the operations that go over a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// None for all of them.
+    /// The operation; none for all of them.
     pub operation: Option<Collective>,
     /// The most that one rank may bring or get.
     pub bytes_max: Option<ByteCount>,
@@ -61,13 +61,13 @@ impl Forest {
         self.rules.iter().find(fits).map(|rule| rule.tree)
     }
 
-    /// How many ranks there are.
+    /// Returns the number of ranks.
     #[must_use]
     pub fn n_ranks(&self) -> usize {
         self.hosts.iter().map(|host| host.ranks.len()).sum()
     }
 
-    /// Where each rank is: positions of hosts. A forest that is not sound may have ranks without a host.
+    /// Returns the place of each rank: positions of hosts. A forest that is not sound may have ranks without a host.
     #[must_use]
     pub fn places(&self) -> Vec<Option<usize>> {
         places(&self.hosts)
@@ -104,13 +104,13 @@ impl Forest {
         Ok(())
     }
 
-    /// What records call the tree at this position: different in each forest, and for each tree of one.
+    /// Returns the id of the tree at this position in records: different in each forest, and for each tree of one.
     #[must_use]
     pub fn id_of(&self, tree: usize) -> u64 {
         self.fingerprint().wrapping_add(tree as u64)
     }
 
-    /// The position of the tree that records call so, if it is one of this forest.
+    /// Returns the position of the tree that has this id in records, if the tree is one of this forest.
     #[must_use]
     pub fn tree_of(&self, id: u64) -> Option<usize> {
         usize::try_from(id.wrapping_sub(self.fingerprint())).ok().filter(|tree| *tree < self.trees.len())

@@ -13,7 +13,7 @@ use crate::{Between, Contributor, Forest, Host, Node, Order, RanksError, Rule, T
 
 /// The highest rank that there can be: a leaf has a collector of its own, whose number has 16 bits.
 pub const RANK_MAX: Rank = 0xffff;
-/// As long as a host's name in the DNS.
+/// Largest length of a name: that of a host's name in the DNS.
 const NAME_BYTES_MAX: usize = 255;
 
 #[derive(Deserialize)]
@@ -68,7 +68,7 @@ struct RuleTable {
     tree: Spanned<String>,
 }
 
-/// What may stand among contributors.
+/// A value that may stand among contributors.
 enum Item {
     Rank(Rank),
     Text(String),
@@ -97,7 +97,7 @@ impl<'de> Deserialize<'de> for Item {
     }
 }
 
-/// Where in the text values are.
+/// Line numbers of values in the text.
 struct Lines<'a>(&'a str);
 
 impl Lines<'_> {

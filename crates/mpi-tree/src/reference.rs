@@ -1,4 +1,4 @@
-//! What each rank gets from a call over a tree, computed in one thread: what implementations are measured against.
+//! Results of each rank in a call over a tree, computed in one thread: the reference for implementations.
 //!
 //! As over a real tree, ranks arrive one after the other, and who is the last at a node goes on to its parent. Nothing is known of time.
 
@@ -15,20 +15,21 @@ pub struct Reference<'a> {
 
 /// One call under way.
 struct Call<T> {
-    /// What has come to each node, with the position of its contributor, in the order in which it came.
+    /// Values that have come to each node, with the position of their contributor, in the order in which they came.
     come: Vec<Vec<(usize, T)>>,
-    /// What each root has, in the order in which they had it.
+    /// Values of the roots, in the order in which the roots had them.
     roots: Vec<(usize, T)>,
 }
 
 impl<'a> Reference<'a> {
-    /// Of a sound tree.
+    /// Builds the reference of a sound tree.
     #[must_use]
     pub fn new(tree: &'a Tree, hosts: &[Host]) -> Self {
         Self { tree, roles: Roles::new(tree, hosts) }
     }
 
-    /// What `MPI_Allreduce` gives to every rank, and `MPI_Reduce` to its root; with `()` for values, `MPI_Barrier`. `values` has one of each rank, `arrivals` has the ranks in the order in which they call.
+    /// Returns the result of `MPI_Allreduce` on every rank, and of `MPI_Reduce` on its root; with `()` for values, of
+    /// `MPI_Barrier`. `values` has one of each rank, `arrivals` has the ranks in the order in which they call.
     ///
     /// # Panics
     /// If `arrivals` does not name each rank once.
@@ -44,14 +45,15 @@ impl<'a> Reference<'a> {
         self.combined(call.roots, &mut combine)
     }
 
-    /// What `MPI_Bcast` gives to every rank, and of which `MPI_Scatter` gives each its part: only the root of the operation brings something.
+    /// Returns the result of `MPI_Bcast` on every rank, of which `MPI_Scatter` gives each rank its part: only the root
+    /// of the operation brings something.
     pub fn bcast<T>(&self, root: Rank, value: T, arrivals: &[Rank]) -> T {
         let mut values: Vec<Option<T>> = (0..self.roles.n_ranks()).map(|_| None).collect();
         values[root as usize] = Some(value);
         self.allreduce(values, arrivals, Option::or).expect("the root brought its value")
     }
 
-    /// What `MPI_Gather` gives to its root: what each rank brought, in the order of the ranks.
+    /// Returns the result of `MPI_Gather` on its root: the value that each rank brought, in the order of the ranks.
     #[must_use]
     pub fn gather<T>(&self, values: Vec<T>, arrivals: &[Rank]) -> Vec<T> {
         let parts = values.into_iter().zip(0..).map(|(value, rank): (T, Rank)| vec![(rank, value)]).collect();

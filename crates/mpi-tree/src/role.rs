@@ -1,4 +1,5 @@
-//! Who does what in a call over a tree: which rank serves a node, who brings it what, and where each rank begins.
+//! Roles in a call over a tree: the rank that serves a node, the senders of its contributions, and the node where each
+//! rank begins.
 
 use units::Rank;
 
@@ -13,28 +14,28 @@ pub struct Roles {
     from_roots: Vec<usize>,
 }
 
-/// What goes on at a node.
+/// Roles at a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Station {
     /// The host that owns the node.
     pub host: usize,
-    /// Who receives from other hosts for the node, and sends to them: the lowest rank on its host that contributes below it, or else the
-    /// lowest rank on its host.
+    /// The rank that receives from other hosts for the node, and sends to them: the lowest rank on its host that
+    /// contributes below it, or else the lowest rank on its host.
     pub server: Rank,
     /// One for each contributor, in the order in which they are combined.
     pub inputs: Vec<Input>,
-    /// Where it contributes itself; none for a root.
+    /// Seat where the node contributes itself; none for a root.
     pub seat: Option<Seat>,
     /// The collector between the node and what is below it: a `Leave` or `Arrive` of its parent, or its own `Store`.
     pub below: u16,
 }
 
-/// What one contributor brings to a node.
+/// The part that one contributor brings to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Input {
-    /// Who contributes.
+    /// The contributor.
     pub contributor: Contributor,
-    /// Who brings it if it comes from another host: the rank itself, or the server of the node.
+    /// The rank that brings the part if it comes from another host: the rank itself, or the server of the node.
     pub sender: Rank,
     /// Whether it comes from another host, as a message to this node's server.
     pub is_remote: bool,
@@ -115,7 +116,7 @@ impl Roles {
         &self.stations
     }
 
-    /// Where a rank contributes.
+    /// Returns the seat where a rank contributes.
     ///
     /// # Panics
     /// If there is no such rank.
@@ -124,13 +125,13 @@ impl Roles {
         self.seats[rank as usize]
     }
 
-    /// How many ranks there are.
+    /// Returns the number of ranks.
     #[must_use]
     pub fn n_ranks(&self) -> usize {
         self.seats.len()
     }
 
-    /// The nodes that a rank serves and that hear from other hosts, those farthest from a root first.
+    /// Returns the nodes that a rank serves and that receive from other hosts, those farthest from a root first.
     pub fn served_by(&self, rank: Rank) -> impl Iterator<Item = usize> {
         self.from_roots.iter().rev().copied().filter(move |&node| {
             let station = &self.stations[node];
@@ -168,7 +169,7 @@ impl Roles {
     }
 }
 
-/// Who serves each node.
+/// Returns the rank that serves each node.
 fn servers(tree: &Tree, hosts: &[Host], seats: &[Seat]) -> Vec<Rank> {
     let places = places(hosts);
     let mut servers: Vec<Option<Rank>> = vec![None; tree.nodes.len()];

@@ -7,25 +7,25 @@ use std::str::FromStr;
 use crate::forest::places;
 use crate::{Between, Contributor, Host, Node, Order, Tree, Wake};
 
-/// How a tree is made.
+/// Rule by which a tree is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// How hosts are joined; ranks, where hosts do not count.
+    /// Shape that joins hosts; ranks, if hosts do not count.
     pub shape: Shape,
-    /// What the shape is made of.
+    /// The units that the shape joins.
     pub grain: Grain,
-    /// At most so many contributors at a node inside a host, which gets as many levels as that takes. None: one node for all
-    /// its ranks.
+    /// Largest number of contributors at a node inside a host, which gets as many levels as that takes. None: one node
+    /// for all its ranks.
     pub inside: Option<FanIn>,
-    /// How clusters are joined, each of which has the shape.
+    /// The way in which clusters are joined, each of which has the shape.
     pub between: Between,
-    /// Of the tree.
+    /// Order of the tree.
     pub order: Order,
-    /// Of all its nodes.
+    /// Wake of all its nodes.
     pub wake: Wake,
 }
 
-/// How many contribute to a node where all have about as many.
+/// Rule for the number of contributors to a node, if all nodes have about as many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// One node for all.
@@ -36,7 +36,7 @@ pub enum Shape {
     KWay(FanIn),
 }
 
-/// What a shape is made of.
+/// The units that a shape joins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Grain {
     /// Each host has a node, to which its ranks contribute. A single rank needs none.
@@ -46,7 +46,7 @@ pub enum Grain {
     Rank,
 }
 
-/// How many contribute to a node, at most: 2 or more.
+/// Largest number of contributors to a node: 2 or more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FanIn(usize);
 
@@ -54,12 +54,12 @@ pub struct FanIn(usize);
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("`{}` is not a shape: use flat, binomial, or a fan-in of 2 or more as in 8-way", given.escape_debug())]
 pub struct ShapeError {
-    /// What was given.
+    /// The text as given.
     pub given: String,
 }
 
 impl FanIn {
-    /// None below 2, with which a tree would not end.
+    /// Builds a fan-in; none below 2, with which a tree would not end.
     #[must_use]
     pub fn new(contributors: usize) -> Option<Self> {
         (contributors >= 2).then_some(Self(contributors))

@@ -12,7 +12,7 @@ use crate::{Between, Collector, Contributor, Host, Node, Roles, Tree};
 /// The parts of a tree that lie in different clusters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sites {
-    /// How they are joined. With [`Between::Reduce`], by the first.
+    /// The way in which sites are joined. With [`Between::Reduce`], the first site joins them.
     pub between: Between,
     /// Two or more, in the order in which their parts are combined.
     pub sites: Vec<Site>,
@@ -21,23 +21,23 @@ pub struct Sites {
 /// One cluster's part, as a tree of its own. Its ranks are numbered anew, in their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Site {
-    /// With one root.
+    /// The site's tree, with one root.
     pub tree: Tree,
-    /// By node of it: the node in the whole tree. Empty where the site's only node stands for a rank.
+    /// Node in the whole tree, by node of the site. Empty if the site's only node stands for a rank.
     pub nodes: Vec<usize>,
-    /// Those with a rank of the site.
+    /// Hosts with a rank of the site.
     pub hosts: Vec<Host>,
-    /// By number in the site: the rank in the whole tree.
+    /// Rank in the whole tree, by number in the site.
     pub ranks: Vec<Rank>,
-    /// Who serves the root: a number in the site.
+    /// The rank that serves the root: a number in the site.
     pub server: Rank,
 }
 
-/// Who a site's node, or a rank, belongs to.
+/// The site to which each node or rank belongs.
 struct Cut<'a> {
     tree: &'a Tree,
     hosts: &'a [Host],
-    /// By node.
+    /// Position of the part, by node.
     parts: Vec<usize>,
     /// Roots of the parts.
     tops: Vec<Contributor>,
@@ -138,8 +138,8 @@ impl Cut<'_> {
 }
 
 impl Site {
-    /// By number of a collector of the site: its number in the whole tree. None if sites hang below each other, because some of the whole
-    /// tree's collectors are between sites then.
+    /// Returns the number of each of the site's collectors in the whole tree, by its number in the site. None if sites
+    /// hang below each other, because some of the whole tree's collectors are between sites then.
     ///
     /// # Panics
     /// If the site is of another tree.
@@ -155,7 +155,7 @@ impl Site {
 }
 
 impl Sites {
-    /// Where a rank of the whole tree is: its site, and its number there.
+    /// Returns the place of a rank of the whole tree: its site, and its number there.
     ///
     /// # Panics
     /// If there is no such rank.
@@ -166,7 +166,7 @@ impl Sites {
         places.next().expect("each rank is in a site")
     }
 
-    /// The rank in the whole tree that speaks for a site.
+    /// Returns the rank in the whole tree that serves a site.
     #[must_use]
     pub fn server(&self, site: usize) -> Rank {
         let of = &self.sites[site];

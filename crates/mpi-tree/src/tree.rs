@@ -6,11 +6,11 @@ use units::Rank;
 /// A host, and which ranks of `MPI_COMM_WORLD` run on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
-    /// As the host calls itself.
+    /// Name by which the host calls itself.
     pub name: String,
     /// The cluster or site that it belongs to, if hosts are grouped.
     pub cluster: Option<String>,
-    /// In ascending order.
+    /// Ranks in ascending order.
     pub ranks: Vec<Rank>,
 }
 
@@ -29,32 +29,32 @@ impl Host {
 /// own ancestor, each node has a contributor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
-    /// What rules call it.
+    /// Name of the tree in rules.
     pub name: String,
-    /// In the order of the file. Nodes without a parent are roots.
+    /// Nodes in the order of the file. Nodes without a parent are roots.
     pub nodes: Vec<Node>,
-    /// What joins several roots.
+    /// The way in which several roots are joined.
     pub between: Between,
-    /// In which order contributions are combined.
+    /// Order in which contributions are combined.
     pub order: Order,
 }
 
-/// Where contributions are joined, and the result is handed out.
+/// A place where contributions are joined, and the result is handed out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// What the file calls it.
+    /// Name of the node in the file.
     pub name: String,
-    /// Where it lives: a position in the list of hosts.
+    /// Host of the node: a position in the list of hosts.
     pub host: usize,
     /// Position of the node that it contributes to; none for a root.
     pub parent: Option<usize>,
-    /// Who contributes, in the order in which contributions are combined.
+    /// Contributors, in the order in which contributions are combined.
     pub contributors: Vec<Contributor>,
-    /// How those who wait for its result wait.
+    /// The way in which those who wait for its result wait.
     pub wake: Wake,
 }
 
-/// Who brings a part of the result to a node.
+/// A source of a part of the result at a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Contributor {
     /// A rank of the communicator.
@@ -63,7 +63,7 @@ pub enum Contributor {
     Node(usize),
 }
 
-/// How several roots come to one result.
+/// The way in which several roots come to one result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Between {
@@ -74,18 +74,18 @@ pub enum Between {
     AllToAll,
 }
 
-/// In which order a node combines contributions.
+/// Order in which a node combines contributions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Order {
-    /// As they stand in the file: sums repeat to the bit.
+    /// The order of the file: sums repeat to the bit.
     #[default]
     Fixed,
-    /// As they come: less waiting, and sums of floating-point numbers differ from call to call.
+    /// The order of arrival: less waiting, and sums of floating-point numbers differ from call to call.
     Arrival,
 }
 
-/// How a rank waits.
+/// The way in which a rank waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Wake {
@@ -104,7 +104,7 @@ impl Tree {
         self.nodes.iter().enumerate().filter(|(_, node)| node.parent.is_none()).map(|(at, _)| at)
     }
 
-    /// Where a contributor is: a position in `hosts`.
+    /// Returns the host of a contributor: a position in `hosts`.
     #[must_use]
     pub fn host_of(&self, contributor: Contributor, hosts: &[Host]) -> Option<usize> {
         match contributor {

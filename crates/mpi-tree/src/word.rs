@@ -8,9 +8,9 @@ use crate::{Between, Collective, Condition, Order, Reduction, Sign, Wake};
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("`{}` is not {what}: use {}", given.escape_debug(), known.join(", "))]
 pub struct WordError {
-    /// What it should be.
+    /// The kind of word that was expected.
     pub what: &'static str,
-    /// What was given.
+    /// The word as given.
     pub given: String,
     /// All that could be given.
     pub known: Vec<&'static str>,
@@ -22,7 +22,7 @@ macro_rules! words {
             /// All values.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// As files write it.
+            /// Returns the word for the value in files.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {

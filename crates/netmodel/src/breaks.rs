@@ -1,4 +1,4 @@
-//! Where one line ends and the next begins.
+//! Breaks: the places where one line ends and the next begins.
 //!
 //! All ways to cut the sizes into up to four parts are weighed against each other by dynamic programming. A part costs what its
 //! sizes are off its line, in squares of their own scatter, none of them more than [`WILD`]: sizes that stick out alone are
@@ -15,9 +15,9 @@ const N_SEGMENTS_MAX: usize = 4;
 const WILD: f64 = 9.0;
 /// A part's parameters: alpha, beta, and where it begins.
 const N_PARAMETERS: f64 = 3.0;
-/// What a parameter costs, in logarithms of the number of sizes. BIC's is 1, which holds for a given place; here the best of
-/// all places is taken, and the scatter is an estimate. With 2, plain data of 12 to 45 sizes are cut up about once in a hundred times
-/// (`plain_data_are_seldom_cut`).
+/// Cost of a parameter, in logarithms of the number of sizes. BIC's is 1, which holds for a given place; here the best
+/// of all places is taken, and the scatter is an estimate. With 2, plain data of 12 to 45 sizes are cut up about once
+/// in a hundred times (`plain_data_are_seldom_cut`).
 const PENALTY: f64 = 2.0;
 /// Places that are tried as ends of parts; of more sizes than that, evenly many are passed over. Bounds the time to some 10,000 lines.
 const N_PLACES_MAX: usize = 128;
@@ -57,7 +57,7 @@ fn places(n_sizes: usize) -> Vec<usize> {
     (0..n_sizes).step_by(stride).chain([n_sizes]).collect()
 }
 
-/// What each part from a place to a later one costs; infinite for those with too few sizes.
+/// Returns the cost of each part from a place to a later one; infinite for those with too few sizes.
 fn costs(sizes: &[Size], places: &[usize]) -> Vec<Vec<f64>> {
     let cost = |from: usize, to: usize| {
         if to < from + SEGMENT_SIZES_MIN {

@@ -1,4 +1,4 @@
-//! What a message costs by its size: Hockney's alpha + beta n, one line for each way in which the library sends.
+//! Cost of a message by its size: Hockney's alpha + beta n, one line for each way in which the library sends.
 //!
 //! Short messages are copied on their way, long ones are announced first and then moved in one go, and caches end somewhere in
 //! between, so that one line does not do for all sizes (equation 1 of Evans and Hood is a single one). Where one way ends and the
@@ -26,7 +26,8 @@ pub(crate) const NORMAL_MAD: f64 = 1.4826;
 const NORMAL_MEDIAN: f64 = 1.2533;
 /// Points of a size that tell their own scatter.
 const SCATTER_POINTS_MIN: usize = 5;
-/// What a message may take, in nanoseconds: from a thousandth of one, since collectives are divided by what they consist of, to some 30 years.
+/// Range of the time of a message, in nanoseconds: from a thousandth of one, since collectives are divided by what they
+/// consist of, to some 30 years.
 const SPANS: RangeInclusive<f64> = 1e-3..=1e18;
 /// The least scatter of a size: no library's times lie on a line more closely, and a segment is not spent on less.
 const SCATTER_RATIO_MIN: f64 = 0.005;
@@ -36,20 +37,20 @@ const SCATTER_RATIO_MIN: f64 = 0.005;
 pub struct Point {
     /// Bytes of the message; of a collective, what its own size means there.
     pub size_bytes: u64,
-    /// What it took: half a round trip, or a collective from its first rank in to its last one out.
+    /// Time of the message: half a round trip, or a collective from its first rank in to its last one out.
     pub span_ns: f64,
 }
 
 /// Times by size, as fitted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
-    /// By size, the first from 0, each up to the next.
+    /// Segments by size, the first from 0, each up to the next.
     pub segments: Vec<Segment>,
     /// Distinct sizes that were measured.
     pub n_sizes: usize,
     /// Points in all.
     pub n_points: usize,
-    /// With which the intervals are meant to hold the true values.
+    /// Confidence with which the intervals are meant to hold the true values.
     pub confidence: Confidence,
 }
 
@@ -63,19 +64,20 @@ pub struct Segment {
     pub to_bytes: u64,
     /// Sizes measured in it.
     pub n_sizes: usize,
-    /// What a message costs whatever its size; not negative.
+    /// Cost of a message whatever its size; not negative.
     pub alpha_ns: f64,
-    /// Where that lies, the breaks taken as found.
+    /// Interval of alpha, the breaks taken as found.
     pub alpha: Interval,
-    /// What each byte costs; not negative.
+    /// Cost of each byte; not negative.
     pub beta_ns_per_byte: f64,
-    /// Where that lies, the breaks taken as found.
+    /// Interval of beta, the breaks taken as found.
     pub beta: Interval,
-    /// How far the medians of its sizes are off the line, by it: a standard deviation that outliers do not move.
+    /// Scatter of the medians of the sizes about the line, relative to it: a standard deviation that outliers do not
+    /// move.
     pub scatter_ratio: f64,
 }
 
-/// Why no model can be fitted.
+/// The reason why no model can be fitted.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CostError {
@@ -92,7 +94,7 @@ pub enum CostError {
     Span {
         /// Its size.
         size_bytes: u64,
-        /// As given.
+        /// The time as given.
         span_ns: f64,
     },
 }
@@ -146,8 +148,8 @@ impl Cost {
         Ok(Self { segments: segments.collect(), n_sizes: sizes.len(), n_points: points.len(), confidence })
     }
 
-    /// What a message of this size takes by its segment's line, in nanoseconds, for sums and means; beyond the sizes measured, by
-    /// the nearest line.
+    /// Returns the time of a message of this size by its segment's line, in nanoseconds, for sums and means; beyond the
+    /// sizes measured, by the nearest line.
     #[must_use]
     pub fn span_ns(&self, size_bytes: u64) -> f64 {
         self.segment(size_bytes).line().span_ns(size_bytes)
@@ -159,7 +161,7 @@ impl Cost {
         self.segment(size.bytes()).line().span(size)
     }
 
-    /// Which line a message of this size is timed by.
+    /// Returns the segment by whose line a message of this size is timed.
     ///
     /// # Panics
     /// When there is no segment, which no fitted model has.
@@ -209,8 +211,8 @@ fn sizes(points: &[Point]) -> Result<Vec<Size>, CostError> {
     Ok(sizes)
 }
 
-/// How far sizes are off the line between their neighbours, by their own time: what sizes scatter whatever the segments are,
-/// since a break disturbs no more than two sizes, which a median bears.
+/// Returns the scatter of sizes about the line between their neighbours, by their own time: what sizes scatter whatever
+/// the segments are, since a break disturbs no more than two sizes, which a median bears.
 fn neighbours_scatter(sizes: &[Size]) -> f64 {
     let standardized = |three: &[Size]| {
         let [before, middle, after] = three else { return 0.0 };

@@ -14,7 +14,7 @@ use crate::trace::{AtEnd, Between, Expected, Opportunities, Spread, Trace, Trace
 
 /// Points of a drawn trace; with a step of a second, it repeats after an hour.
 const N_DRAWN: usize = 3_600;
-/// What a drawn point lasts when nobody says.
+/// Length of a drawn point when no step is given.
 const STEP: Duration = Duration::from_secs(1);
 
 /// One direction of a link. What it follows is one of: a latency, a trace, a profile.
@@ -31,7 +31,7 @@ pub struct Description {
     pub deviation: Option<Duration>,
     /// The bandwidth's.
     pub bandwidth_deviation: Option<Bandwidth>,
-    /// What a drawn point lasts.
+    /// Length of a drawn point.
     #[serde(deserialize_with = "some_span")]
     pub step: Option<Duration>,
     /// The name of a published link.
@@ -40,13 +40,13 @@ pub struct Description {
     pub drawn: bool,
     /// A file.
     pub trace: Option<PathBuf>,
-    /// What is in the file.
+    /// Format of the file.
     pub format: Format,
-    /// Of the clock that a Longcut trace's stamps count.
+    /// Rate of the clock that a Longcut trace's stamps count.
     pub cycles_per_sec: Option<u64>,
-    /// Between the points of a trace.
+    /// State of the link between the points of a trace.
     pub between: Between,
-    /// At the end of a trace.
+    /// State of the link at the end of a trace.
     pub at_end: AtEnd,
     /// Whether messages share the wire.
     pub wire: Wire,
@@ -54,7 +54,7 @@ pub struct Description {
     pub queue: Option<ByteCount>,
     /// The share that is lost.
     pub loss: Option<Ratio>,
-    /// How many are lost in a row.
+    /// Number of messages that are lost in a row.
     pub burst: Option<f64>,
     /// The most that is added to a latency.
     #[serde(deserialize_with = "some_span")]
@@ -63,7 +63,7 @@ pub struct Description {
     pub order: Order,
 }
 
-/// What is in a trace file.
+/// Format of a trace file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Format {
@@ -72,13 +72,13 @@ pub enum Format {
     Table,
     /// Longcut's lines.
     Longcut,
-    /// What `ping` printed.
+    /// Output of `ping`.
     Ping,
     /// mahimahi's packet opportunities; the latency is the description's.
     Mahimahi,
 }
 
-/// Why a description is no link.
+/// The reason why a description is no link.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DescriptionError {
@@ -95,19 +95,19 @@ pub enum DescriptionError {
     Needs {
         /// The key.
         key: &'static str,
-        /// What it needs.
+        /// The part that the key needs.
         needed: &'static str,
     },
     /// A number that is not possible.
     #[error("`burst` is {given}: it is the mean number of messages lost in a row, at least 1")]
     Burst {
-        /// As given.
+        /// The number as given.
         given: f64,
     },
     /// No such profile.
     #[error(transparent)]
     Profile(#[from] UnknownProfile),
-    /// What was drawn is no trace.
+    /// The drawn points are no trace.
     #[error(transparent)]
     Drawn(TraceError),
     /// The file is no trace.
@@ -115,7 +115,7 @@ pub enum DescriptionError {
     Trace {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem with the file.
         source: TraceError,
     },
     /// The file cannot be read.
@@ -280,7 +280,7 @@ impl Description {
 }
 
 impl fmt::Display for Description {
-    /// What it follows and the rules that are not the usual ones, in the words of its keys.
+    /// Writes what the description follows and the rules that are not the usual ones, in the words of its keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = |of: Option<Duration>| of.map(span::format);
         let shown = [

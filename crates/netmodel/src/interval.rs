@@ -1,4 +1,4 @@
-//! Where alpha and beta of each segment lie, by a bootstrap of what sizes are off their lines.
+//! Intervals of alpha and beta of each segment, by a bootstrap of what sizes are off their lines.
 //!
 //! Errors are in units of each size's own scatter. A segment of few sizes draws from the errors of all, since its own are too few to tell
 //! how wide they are. They are drawn with either sign (the wild bootstrap's, Liu 1988): times that were held up are off
@@ -18,7 +18,7 @@ use crate::line::Line;
 /// Sizes of a segment that draws from its own errors.
 const OWN_SIZES_MIN: usize = 8;
 
-/// For each part alpha's and beta's interval.
+/// Returns alpha's and beta's interval for each part.
 pub(crate) fn intervals(
     sizes: &[Size],
     parts: &[Range<usize>],
@@ -58,7 +58,8 @@ fn of_line(
     found.map(|values| middle(&values, confidence))
 }
 
-/// What sizes are off their lines, widened for the parameters that were fitted to them and for how few they are.
+/// Returns the errors of sizes off their lines, widened for the parameters that were fitted to them and for how few
+/// they are.
 fn errors(parts: &[(&[Size], Line)], confidence: Confidence) -> Vec<f64> {
     let off = |(sizes, line): &(&[Size], Line)| -> Vec<f64> {
         sizes.iter().map(|size| line.off(size) / size.scatter).collect()
@@ -71,7 +72,7 @@ fn errors(parts: &[(&[Size], Line)], confidence: Confidence) -> Vec<f64> {
     errors.iter().map(|error| error * widened).collect()
 }
 
-/// How much wider Student's interval is than the normal one.
+/// Returns the factor by which Student's interval is wider than the normal one.
 fn small_sample(freedom: f64, confidence: Confidence) -> f64 {
     let at = 0.5 + 0.5 * confidence.probability();
     match (StudentsT::new(0.0, 1.0, freedom), Normal::new(0.0, 1.0)) {

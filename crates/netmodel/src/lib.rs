@@ -1,4 +1,4 @@
-//! What a message costs: lines of latency plus time per byte, how to find them from measured times, and links that
+//! Costs of messages: lines of latency plus time per byte, how to find them from measured times, and links that
 //! carry one message after the other.
 //!
 //! A [`Line`] is Hockney's alpha + beta n. A [`Cost`] has several, one for each range of sizes that a library sends

@@ -15,15 +15,16 @@ const N_ROUNDS: usize = 25;
 const CONVERGED: f64 = 1e-6;
 /// A line is taken to lie within this factor of a measured time where its own time would be a divisor: it may be 0 at size 0.
 const FACTOR_MAX: f64 = 8.0;
-/// How far below the line a time counts as lying, in logarithms: nearer than 1, where what the fit aims at would reach 0.
+/// Distance below the line at which a time counts as lying at most, in logarithms: nearer than 1, where what the fit
+/// aims at would reach 0.
 const BELOW_MAX: f64 = 0.9;
 
 /// The time of a message by its size: alpha + beta n.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
-    /// What a message costs whatever its size; not negative.
+    /// Cost of a message whatever its size; not negative.
     pub alpha_ns: f64,
-    /// What each byte costs; not negative.
+    /// Cost of each byte; not negative.
     pub beta_ns_per_byte: f64,
 }
 
@@ -35,7 +36,7 @@ struct Weighted {
 }
 
 impl Line {
-    /// What a message of this size takes, in nanoseconds, for sums and means.
+    /// Returns the time of a message of this size, in nanoseconds, for sums and means.
     #[must_use]
     pub fn span_ns(self, size_bytes: u64) -> f64 {
         self.at(size_bytes as f64)
@@ -69,8 +70,8 @@ impl Line {
         line
     }
 
-    /// What the next step fits: times at which a straight error is what the relative one is at the measured time. All are above 0, and
-    /// with them the next line somewhere.
+    /// Returns the times that the next step fits: times at which a straight error is what the relative one is at the
+    /// measured time. All are above 0, and with them the next line somewhere.
     fn aims(self, sizes: &[Size]) -> Vec<Weighted> {
         let off: Vec<f64> = sizes.iter().map(|size| (self.off(size) / size.scatter).abs()).collect();
         let unit = (NORMAL_MAD * median(&off).unwrap_or(0.0)).max(1.0);
@@ -104,7 +105,7 @@ impl Line {
         NORMAL_MAD * median(&off).unwrap_or(0.0)
     }
 
-    /// How many of its two parameters are free, that is, not held at 0.
+    /// Returns the number of the two parameters that are free, that is, not held at 0.
     pub(crate) fn n_free(self) -> usize {
         usize::from(self.alpha_ns > 0.0) + usize::from(self.beta_ns_per_byte > 0.0)
     }

@@ -19,7 +19,7 @@ use units::{ByteCount, Ratio};
 pub use delay::{Constant, Delay, Passage};
 use loss::Losses;
 
-/// What a link does beside delaying.
+/// Rules of a link beside its delay.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rules {
     /// Whether messages share the wire.
@@ -29,7 +29,8 @@ pub struct Rules {
     pub queue: ByteCount,
     /// The share of messages that is lost.
     pub loss: Ratio,
-    /// How many messages in a row a loss takes on average; 1 or less for losses that are independent of each other.
+    /// Number of messages in a row that a loss takes on average; 1 or less for losses that are independent of each
+    /// other.
     pub burst: f64,
     /// The most that is added to a latency; what is added is uniform from 0 to this.
     pub jitter: Duration,
@@ -59,19 +60,19 @@ pub enum Order {
     Free,
 }
 
-/// What becomes of a message.
+/// Fate of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It arrives.
     Arrives {
-        /// When its last byte does; never before it was sent.
+        /// Time at which its last byte arrives; never before it was sent.
         at: Duration,
     },
     /// It does not.
     Dropped(Drop),
 }
 
-/// Why a message does not arrive.
+/// The reason why a message does not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Drop {
     /// Too much was waiting before it.
@@ -88,7 +89,7 @@ pub struct Link {
     rules: Rules,
     losses: Losses,
     jitter: ChaCha8Rng,
-    /// When the wire is free.
+    /// Time at which the wire is free.
     free_at: Duration,
     /// The latest arrival so far.
     last_at: Duration,
@@ -98,7 +99,7 @@ pub struct Link {
 }
 
 impl Rules {
-    /// What a queue holds when nobody says: enough for TCP on 1 Gbit/s over 30 ms.
+    /// Size of a queue when none is given: enough for TCP on 1 Gbit/s over 30 ms.
     pub const QUEUE: ByteCount = ByteCount::new(4 << 20);
 }
 
@@ -169,7 +170,7 @@ impl Link {
         Fate::Arrives { at }
     }
 
-    /// What waits or is on the wire at `now`, which is not before the last message was sent.
+    /// Returns the bytes that wait or are on the wire at `now`, which is not before the last message was sent.
     pub fn waiting(&mut self, now: Duration) -> ByteCount {
         // Of wires of their own, a short message may leave before a long one; it counts until that has left.
         while let Some((_, bytes)) = self.waiting.pop_front_if(|(left, _)| *left <= now) {
@@ -178,7 +179,7 @@ impl Link {
         ByteCount::new(self.waiting_bytes)
     }
 
-    /// What it does beside delaying.
+    /// Returns the rules of the link beside its delay.
     #[must_use]
     pub fn rules(&self) -> &Rules {
         &self.rules

@@ -25,11 +25,11 @@ pub struct Profile {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no profile `{given}`; those of `{table}` are {known}")]
 pub struct UnknownProfile {
-    /// As given.
+    /// The name as given.
     pub given: String,
-    /// What stands before the slash.
+    /// The text before the slash.
     pub table: String,
-    /// What there is with that, or the tables.
+    /// The profiles with that text, or the tables.
     pub known: String,
 }
 

@@ -26,18 +26,18 @@ pub struct Trace {
     bandwidth: Track,
 }
 
-/// What the link is between two points of a trace.
+/// State of the link between two points of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Between {
-    /// As at the point before.
+    /// The state at the point before.
     #[default]
     Hold,
-    /// On the line from one to the other, rounded up.
+    /// The state on the line from one to the other, rounded up.
     Linear,
 }
 
-/// What the link is when its trace is over.
+/// State of the link when its trace is over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AtEnd {
@@ -63,8 +63,8 @@ pub struct Traced {
 struct Track(Vec<(u64, u64)>);
 
 impl Trace {
-    /// Of one-way latencies and bandwidths, each with the moment from which on it holds; without bandwidths, the
-    /// wire costs no time.
+    /// Builds a trace of one-way latencies and bandwidths, each with the moment from which on it holds; without
+    /// bandwidths, the wire costs no time.
     ///
     /// # Errors
     /// [`TraceError`] when there is no latency, or moments do not ascend.
@@ -99,13 +99,13 @@ impl Trace {
         rows.iter().fold(format!("{}\n", read::HEADER), |text, (_, row)| text + row + "\n")
     }
 
-    /// How many latencies and how many bandwidths it has.
+    /// Returns the number of latencies and the number of bandwidths.
     #[must_use]
     pub fn n_points(&self) -> (usize, usize) {
         (self.latency.0.len(), self.bandwidth.0.len())
     }
 
-    /// How long it lasts: its last point is taken to last as long as the one before it.
+    /// Returns the length of the trace: its last point is taken to last as long as the one before it.
     #[must_use]
     pub fn span(&self) -> Duration {
         Duration::from_nanos(self.latency.end().max(self.bandwidth.end()))
@@ -146,7 +146,7 @@ impl Track {
         u64::try_from(before - (-rise * passed).div_euclid(whole)).ok()
     }
 
-    /// When it is over; 0 for a single point, which has no length.
+    /// Returns the time at which it is over; 0 for a single point, which has no length.
     fn end(&self) -> u64 {
         match self.0[..] {
             [.., (before, _), (last, _)] => last + (last - before),

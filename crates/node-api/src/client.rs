@@ -26,9 +26,10 @@ use crate::{
 
 /// A node on this host answers in a millisecond, one far away in a second; a blocking read of its store may take a few.
 const TIMEOUT: Duration = Duration::from_secs(20);
-/// No answer from a host that is there takes longer, and one that is not is told from one that is slow.
+/// Time limit of a connection: no host that is there takes longer, and a host that is not there is distinguished from a
+/// slow one.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Silence on a stream: a node says something at least every 15 s.
+/// Time limit of silence on a stream: a node sends something at least every 15 s.
 const STREAM_TIMEOUT: Duration = Duration::from_secs(40);
 /// The longest answer there is, 100,000 forecasts with bounds at full precision, is below 10 MB.
 const BODY_BYTES_MAX: u64 = 64 << 20;
@@ -37,7 +38,7 @@ const RECORDS_PATH: &str = "/api/v1/kernel/records";
 const TRIAL_PATH: &str = "/api/v1/rules/try";
 /// A week of a rule about one signal takes seconds, of one about eight half a minute.
 const TRIAL_TIMEOUT: Duration = Duration::from_secs(120);
-/// What stands unescaped in a path.
+/// Characters that need no escape in a path.
 const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'-').remove(b'_').remove(b'~');
 
 /// One node, seen from outside. Cheap to clone; the clones share connections.
@@ -48,62 +49,62 @@ pub struct Client {
     token: Option<Secret>,
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// Nothing listens there.
+    /// No node listens at the address.
     #[error("no node answers at {url} ({reason}); start one with `foretop up`")]
     NoNode {
-        /// Where it was looked for.
+        /// Address of the node.
         url: NodeUrl,
-        /// What the system says.
+        /// The system's message.
         reason: String,
     },
     /// The node took too long.
     #[error("the node at {url} did not answer within {} s", after.as_secs())]
     Slow {
-        /// Where.
+        /// Address of the node.
         url: NodeUrl,
-        /// How long it had.
+        /// Time limit that passed.
         after: Duration,
     },
-    /// The node refuses; the message is its own.
+    /// The node refused the request; the message is the node's own.
     #[error("{message}")]
     Refused {
-        /// For decisions.
+        /// Error code, for decisions.
         code: ErrorCode,
-        /// For people.
+        /// Error message, for people.
         message: String,
     },
-    /// Whatever answers, it is no node.
+    /// Whatever answers is not a node.
     #[error("what answers at {url} is not a foretop node ({reason})")]
     NotANode {
-        /// Where.
+        /// Address that was asked.
         url: NodeUrl,
-        /// How that shows.
+        /// Evidence that the answer is not a node's.
         reason: String,
     },
     /// Somebody else may be at the other end.
     #[error("cannot trust the node at {url}")]
     Untrusted {
-        /// Where.
+        /// Address of the node.
         url: NodeUrl,
-        /// What is wrong with its certificate, and what would mend it.
+        /// Fault of the node's certificate, and its remedy.
         source: RequestError,
     },
     /// The connection broke.
     #[error("lost the node at {url}")]
     Lost {
-        /// Where.
+        /// Address of the node.
         url: NodeUrl,
-        /// How.
+        /// Error of the connection.
         source: Box<ureq::Error>,
     },
     /// A stream ended.
     #[error("the node at {url} ended the stream")]
     Ended {
-        /// Where.
+        /// Address of the node.
         url: NodeUrl,
     },
 }
@@ -118,40 +119,40 @@ pub struct RangeText {
 }
 
 impl Client {
-    /// A client of the node at `url`, whose certificate the system has to believe if it is `https`; nothing is sent
-    /// yet.
+    /// Returns a client of the node at `url`, whose certificate the system has to trust if the scheme is `https`. Sends
+    /// nothing yet.
     pub fn new(url: NodeUrl, token: Option<Secret>) -> Self {
         Self::trusting(&Trust::System, url, token)
     }
 
-    /// The same, with another trust than the system's.
+    /// Returns a client like that of [`Client::new`], with other trust than the system's.
     pub fn trusting(trust: &Trust, url: NodeUrl, token: Option<Secret>) -> Self {
         let agent = http_client::agent(TIMEOUT, "application/json, text/event-stream", url.address(), trust);
         Self { agent, url, token }
     }
 
-    /// Where the node is.
+    /// Returns the address of the node.
     pub fn url(&self) -> &NodeUrl {
         &self.url
     }
 
-    /// The node and all its series.
+    /// Returns the node and all its series.
     pub fn list(&self) -> Result<SeriesList, ClientError> {
         self.get("/api/v1/series", &[])
     }
 
-    /// One series and what is fitted to it.
+    /// Returns one series and what is fitted to it.
     pub fn detail(&self, id: &str) -> Result<SeriesDetail, ClientError> {
         self.get(&series_path(id, ""), &[])
     }
 
-    /// Every step up to `horizon`.
+    /// Returns the forecast of every step up to `horizon`.
     pub fn forecast(&self, id: &str, horizon: Duration, confidence: Confidence) -> Result<Forecast, ClientError> {
         let query = [("horizon", span::format(horizon)), ("confidence", confidence.to_string())];
         self.get(&series_path(id, "/forecast"), &query)
     }
 
-    /// Every step up to `horizon`, hours or days ahead.
+    /// Returns the forecast of every step up to `horizon`, hours or days ahead.
     pub fn outlook(
         &self,
         id: &str,
@@ -164,7 +165,7 @@ impl Client {
         self.get(&series_path(id, "/outlook"), &query)
     }
 
-    /// How probable a statement is `within` a time, if it has to hold for `lasting`.
+    /// Returns the probability that a statement comes true `within` a time, if it has to hold for `lasting`.
     pub fn probability(
         &self,
         statement: &str,
@@ -178,19 +179,19 @@ impl Client {
         self.get("/api/v1/probability", &query)
     }
 
-    /// Rules and how they stand, and signals that will leave their usual range.
+    /// Returns the rules with their states, and the signals that will leave their usual range.
     pub fn warnings(&self) -> Result<Warnings, ClientError> {
         self.get("/api/v1/warnings", &[])
     }
 
-    /// Has nobody told of a rule for so long; 0 ends its silence.
+    /// Silences the warnings of a rule for `length`; 0 ends the silence.
     pub fn silence(&self, rule: &str, length: Duration) -> Result<Warning, ClientError> {
         let path = format!("/api/v1/warnings/{}/silence", utf8_percent_encode(rule, PATH));
         let silence = Silence { length: span::format(length) };
         self.read(self.send(Method::POST, &path, &[], Some(&silence))?)
     }
 
-    /// What a rule would have done.
+    /// Returns the warnings that a rule would have raised over the past.
     pub fn try_rule(&self, trial: &RuleTrial) -> Result<TriedRule, ClientError> {
         let answer = self.send(Method::POST, TRIAL_PATH, &[], Some(trial)).and_then(|response| self.read(response));
         answer.map_err(|error| match error {
@@ -199,7 +200,7 @@ impl Client {
         })
     }
 
-    /// How long a task takes that needs so much CPU time and starts at once.
+    /// Returns the run time of a task that needs so much CPU time and starts at once.
     pub fn run_time(&self, cpu: Duration, threads: u32, confidence: Confidence) -> Result<RunTime, ClientError> {
         let query = [
             ("cpu_seconds", cpu.as_secs_f64().to_string()),
@@ -209,12 +210,13 @@ impl Client {
         self.get("/api/v1/runtime", &query)
     }
 
-    /// Jobs of MPI programs on the node's host.
+    /// Returns the jobs of MPI programs on the node's host.
     pub fn mpi_jobs(&self) -> Result<MpiJobs, ClientError> {
         self.get("/api/v1/mpi/jobs", &[])
     }
 
-    /// What is seen of one of them. The node watches it from the first question on, and until some seconds after the last.
+    /// Returns the details of one MPI job. The node watches the job from the first request until some seconds after the
+    /// last.
     pub fn mpi_job(&self, job: &str) -> Result<MpiJobDetail, ClientError> {
         self.get(&format!("/api/v1/mpi/jobs/{}", utf8_percent_encode(job, PATH)), &[])
     }
@@ -224,18 +226,19 @@ impl Client {
         self.read(self.send(Method::POST, "/api/v1/kernel", &[], Some(request))?)
     }
 
-    /// All that the agent measures from now on, as a file of records, until it is asked to end it.
+    /// Returns all that the agent measures from now on, as a file of records, until the agent is asked to end the
+    /// recording.
     pub fn kernel_records(&self) -> Result<impl Read + Send + 'static, ClientError> {
         let response = self.send(Method::GET, RECORDS_PATH, &[], None::<&()>)?;
         Ok(response.into_body().into_with_config().limit(u64::MAX).reader())
     }
 
-    /// How the forecasts did so far.
+    /// Returns the accuracy of the forecasts so far.
     pub fn accuracy(&self, id: &str) -> Result<Accuracy, ClientError> {
         self.get(&series_path(id, "/accuracy"), &[])
     }
 
-    /// Samples in a range, or means over buckets of `step`.
+    /// Returns the samples in a range, or means over buckets of `step`.
     pub fn samples(&self, id: &str, range: RangeText, step: Option<Duration>) -> Result<Samples, ClientError> {
         let query: Vec<(&str, String)> = [("from", range.from), ("to", range.to), ("step", step.map(span::format))]
             .into_iter()
@@ -244,24 +247,24 @@ impl Client {
         self.get(&series_path(id, "/samples"), &query)
     }
 
-    /// Makes a series that programs feed.
+    /// Creates a series that programs feed.
     pub fn create(&self, new: &NewSeries) -> Result<SeriesDetail, ClientError> {
         self.read(self.send(Method::POST, "/api/v1/series", &[], Some(new))?)
     }
 
-    /// Feeds it, each sample into the slot after the last one; all are taken or none.
+    /// Pushes samples to a series, each into the slot after the last one; the node takes all of them or none.
     pub fn push(&self, id: &str, values: &[Option<f64>]) -> Result<Accepted, ClientError> {
         let samples = values.iter().map(|value| PushedSample { time: None, value: *value }).collect();
         let body = PushedSamples { samples };
         self.read(self.send(Method::POST, &series_path(id, "/samples"), &[], Some(&body))?)
     }
 
-    /// Removes it with its history.
+    /// Removes a series with its history.
     pub fn remove(&self, id: &str) -> Result<(), ClientError> {
         self.send(Method::DELETE, &series_path(id, ""), &[], None::<&()>).map(drop)
     }
 
-    /// The stream of ticks of all series, with forecasts at `leads` steps.
+    /// Returns the stream of ticks of all series, with forecasts at `leads` steps.
     pub fn events(&self, leads: &[usize]) -> Result<Events, ClientError> {
         let leads: Vec<String> = leads.iter().map(usize::to_string).collect();
         let query = [("leads", leads.join(","))];
@@ -314,7 +317,7 @@ impl Client {
         self.agent.run(config.build()).map_err(|error| self.explain(error))
     }
 
-    /// A status of 4xx or 5xx becomes the error that its body tells of.
+    /// Converts a status of 4xx or 5xx to the error in its body.
     fn accept(&self, mut response: Response<Body>) -> Result<Response<Body>, ClientError> {
         let status = response.status();
         if status.is_success() {
@@ -357,7 +360,7 @@ impl ClientError {
         matches!(self, Self::NoNode { .. })
     }
 
-    /// The node's word for what went wrong, if it was the node that refused.
+    /// Returns the node's error code, if it was the node that refused.
     pub fn code(&self) -> Option<ErrorCode> {
         match self {
             Self::Refused { code, .. } => Some(*code),

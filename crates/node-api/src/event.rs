@@ -1,4 +1,4 @@
-//! What a node tells unasked, as server-sent events.
+//! Server-sent events of a node.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use utoipa::ToSchema;
 
 use crate::node::NodeInfo;
 
-/// The first event of a stream: who speaks.
+/// The first event of a stream: the node that sends it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct Hello {
-    /// Who speaks.
+    /// The node that sends the stream.
     pub node: NodeInfo,
 }
 
@@ -43,7 +43,7 @@ pub struct TickEvent {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct LeadForecast {
-    /// In steps of the series, ascending.
+    /// Leads in steps of the series, ascending.
     pub leads: Vec<usize>,
     /// Expected values, one for each lead.
     pub mean: Vec<f64>,
@@ -67,6 +67,6 @@ pub struct LeadBand {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct Lagged {
-    /// Ticks that it did not get.
+    /// Ticks that the reader missed.
     pub missed: u64,
 }

@@ -22,10 +22,12 @@ pub struct Forecast {
     pub confidence: f64,
     /// The model in use.
     pub model: String,
-    /// Of a model that chooses among several, whose word counts most from which lead on; empty for any other.
+    /// Stretches of the forecast, each with the model of greatest weight in it, if the model in use chooses among
+    /// several; empty for any other model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub model_speaking: Vec<Speaking>,
-    /// Of a model that weighs several, those that make the last step of this forecast, the heaviest first; empty for any other.
+    /// Models that make the last step of this forecast, the heaviest first, if the model in use weighs several; empty
+    /// for any other model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub speakers: Vec<Weighed>,
     /// Expected values; element `i` is for `origin + (i + 1) * step`.
@@ -38,7 +40,7 @@ pub struct Forecast {
     pub upper: Vec<f64>,
 }
 
-/// Whose word counts most in a stretch of a forecast.
+/// The model of greatest weight in a stretch of a forecast.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct Speaking {
@@ -58,13 +60,13 @@ pub struct Weighed {
     pub weight_ratio: f64,
 }
 
-/// Answer of `GET /api/v1/series/{id}/forecasts`: what the node said back then, by the moments it was for.
+/// Answer of `GET /api/v1/series/{id}/forecasts`: earlier forecasts of the node, by the moments that they were for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct Remembered {
     /// The series.
     pub id: String,
-    /// How far ahead these forecasts looked.
+    /// Lead time of these forecasts.
     pub lead_seconds: f64,
     /// The moments that they were for.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>, format = DateTime))]
@@ -85,7 +87,8 @@ pub struct Accuracy {
     pub unit: String,
     /// Shortest lead first.
     pub leads: Vec<LeadAccuracy>,
-    /// What tests find of the model's errors one step ahead; `null` where lead 1 is not scored, or too few came due.
+    /// Results of tests of the model's errors one step ahead; `null` if lead 1 is not scored, or too few forecasts came
+    /// due.
     pub residuals: Option<Residuals>,
 }
 
@@ -111,7 +114,7 @@ pub struct Residuals {
     pub normality_p: Option<f64>,
 }
 
-/// How the forecasts of one lead time did.
+/// Accuracy of the forecasts of one lead time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct LeadAccuracy {
@@ -121,11 +124,11 @@ pub struct LeadAccuracy {
     pub lead_seconds: f64,
     /// Forecasts that came due and are counted here.
     pub n: usize,
-    /// Of the model in use; `null` before any came due.
+    /// Errors of the model in use; `null` before any forecast came due.
     pub model: Option<ErrorStatistics>,
-    /// Of LAST at the same moments; `null` before any came due.
+    /// Errors of LAST at the same moments; `null` before any forecast came due.
     pub last: Option<ErrorStatistics>,
-    /// Of MEAN at the same moments; `null` before any came due.
+    /// Errors of MEAN at the same moments; `null` before any forecast came due.
     pub mean: Option<ErrorStatistics>,
 }
 
@@ -145,7 +148,7 @@ pub struct ErrorStatistics {
     pub mean_absolute: f64,
     /// Mean squared error, in squared units of the series.
     pub mean_squared: f64,
-    /// How often the sample lay in the interval.
+    /// Share of samples that lay in the interval.
     pub coverage: Coverage,
 }
 
@@ -153,13 +156,13 @@ pub struct ErrorStatistics {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct Coverage {
-    /// Of the 50 % interval.
+    /// Coverage of the 50 % interval.
     #[serde(rename = "0.5")]
     pub p50: f64,
-    /// Of the 80 % interval.
+    /// Coverage of the 80 % interval.
     #[serde(rename = "0.8")]
     pub p80: f64,
-    /// Of the 95 % interval.
+    /// Coverage of the 95 % interval.
     #[serde(rename = "0.95")]
     pub p95: f64,
 }

@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 pub struct MpiJobs {
     /// The host's name.
     pub host: String,
-    /// Those that run first, and of these the youngest first.
+    /// Jobs, those that run first, and of these the youngest first.
     pub jobs: Vec<MpiJob>,
 }
 
@@ -21,17 +21,17 @@ pub struct MpiJobs {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct MpiJob {
-    /// What it is called in paths.
+    /// The job's name in paths.
     pub job: String,
-    /// As it was called; `null` if no rank has said so.
+    /// Name by which the program was called; `null` if no rank has recorded it.
     pub program: Option<String>,
-    /// The MPI library, as it calls itself; `null` if no rank has said so.
+    /// Name that the MPI library gives itself; `null` if no rank has recorded it.
     pub library: Option<String>,
     /// Ranks of the whole job.
     pub n_ranks: u32,
-    /// Those that recorded something on this host, in ascending order.
+    /// Ranks that recorded something on this host, in ascending order.
     pub ranks: Vec<Rank>,
-    /// When the first of its rings was made.
+    /// Moment when the first of its rings was made.
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub since: Timestamp,
     /// Whether a process of it still runs here.
@@ -48,10 +48,10 @@ pub struct MpiJob {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct MpiJobDetail {
-    /// As in the list.
+    /// The job, as in the list.
     #[serde(flatten)]
     pub about: MpiJob,
-    /// How long it has been watched. Figures are of this time, and of what rings held when it began.
+    /// Time for which the job has been watched. Figures are of this time, and of what rings held when it began.
     pub watched_seconds: f64,
     /// Records written in a second, over the last seconds.
     pub records_per_second: f64,
@@ -65,9 +65,9 @@ pub struct MpiJobDetail {
     pub n_left_out: u64,
     /// Calls by operation, those that took most time first.
     pub operations: Vec<MpiOperation>,
-    /// What each rank did.
+    /// Calls of each rank.
     pub by_rank: Vec<MpiRank>,
-    /// What is seen inside of collective operations, tree by tree.
+    /// Analyses of collective operations, tree by tree.
     pub analyses: Vec<MpiAnalysis>,
 }
 
@@ -75,43 +75,44 @@ pub struct MpiJobDetail {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct MpiOperation {
-    /// As in C: `MPI_Allreduce`.
+    /// Name of the operation as in C: `MPI_Allreduce`.
     pub operation: String,
-    /// How many calls.
+    /// Number of calls.
     pub n_calls: u64,
-    /// Those of them that returned an error.
+    /// Calls that returned an error.
     pub n_failed: u64,
-    /// In a second, over the last seconds.
+    /// Calls in a second, over the last seconds.
     pub calls_per_second: f64,
     /// Share of all threads' time that was spent in it, in [0, 1].
     pub time_ratio: f64,
-    /// Of a call.
+    /// Mean duration of a call.
     pub mean_seconds: f64,
     /// The longest call.
     pub max_seconds: f64,
-    /// Of all messages together.
+    /// Size of all messages together.
     pub size_bytes: u64,
 }
 
-/// What one rank did.
+/// Calls of one rank.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct MpiRank {
-    /// In `MPI_COMM_WORLD`.
+    /// The rank in `MPI_COMM_WORLD`.
     pub rank: Rank,
-    /// Calls.
+    /// Number of calls.
     pub n_calls: u64,
     /// Share of its threads' time that was spent in MPI, in [0, 1].
     pub time_ratio: f64,
 }
 
-/// What is seen inside collective operations over one tree whose data go the same way. Means are of all calls that were seen whole.
+/// Analysis of collective operations over one tree whose data go the same way. Means are of all calls that were seen
+/// whole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct MpiAnalysis {
     /// The tree's name.
     pub tree: String,
-    /// The way. Of calls that go one way only, the parts of the other one are 0.
+    /// Direction of the data. If calls go one way only, the parts of the other way are 0.
     pub flow: MpiFlow,
     /// Calls that figures are of.
     pub n_calls: u64,
@@ -121,35 +122,35 @@ pub struct MpiAnalysis {
     pub n_incomplete: u64,
     /// Calls whose times contradict each other.
     pub n_disordered: u64,
-    /// Of a call: the cost of its slowest path, without waiting for late ranks.
+    /// Mean cost of the slowest path of a call, without waiting for late ranks.
     pub slowest_seconds: f64,
-    /// Who keeps the others waiting, in words; `null` if nobody stands out.
+    /// The one that keeps the others waiting, in words; `null` if nobody stands out.
     pub culprit: Option<String>,
     /// The heaviest path of the last-arrival graph, from a root on.
     pub last_arrivals: Vec<MpiLastArrival>,
-    /// As in the tree file.
+    /// Nodes, as in the tree file.
     pub nodes: Vec<MpiTreeNode>,
-    /// By rank.
+    /// Paths by rank.
     pub paths: Vec<MpiPath>,
     /// Paths that behave alike, the slowest first.
     pub groups: Vec<MpiGroup>,
-    /// What to look at, the largest share first.
+    /// Hints about parts that take much of a path, the largest share first.
     pub hints: Vec<MpiHint>,
     /// Stages whose mean in one of the last 30 seconds was above what its forecast allowed, each with the last time: the furthest above
     /// first, waits for others after all else.
     pub slow: Vec<MpiSlow>,
 }
 
-/// Which way data go in a collective call.
+/// Direction of the data in a collective call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub enum MpiFlow {
-    /// From all to all, as in an allreduce or a barrier.
+    /// Data go from all to all, as in an allreduce or a barrier.
     All,
-    /// To a root, as in a reduce or a gather.
+    /// Data go to a root, as in a reduce or a gather.
     ToRoot,
-    /// From a root, as in a broadcast or a scatter.
+    /// Data go from a root, as in a broadcast or a scatter.
     FromRoot,
 }
 
@@ -157,21 +158,21 @@ pub enum MpiFlow {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct MpiSlow {
-    /// As in [`MpiStage`].
+    /// Part of the path, as in [`MpiStage`].
     pub part: String,
     /// Position of the node.
     pub node: usize,
-    /// Position of the contributor at the node, of a part that each contributor has.
+    /// Position of the contributor at the node, if the part is one that each contributor has.
     pub contributor: Option<usize>,
-    /// What it took, on average of that second.
+    /// Duration of the stage, as the mean of that second.
     pub mean_seconds: f64,
-    /// What was expected.
+    /// Expected duration.
     pub expected_seconds: f64,
     /// The most that the forecast allowed, at a confidence of 99.9 %.
     pub upper_seconds: f64,
-    /// How long ago that was.
+    /// Time since that second.
     pub ago_seconds: f64,
-    /// Whether it is waiting for others, which is what somebody else's slowness leads to.
+    /// Whether the stage is a wait for others, which is a consequence of another's slowness.
     pub is_wait: bool,
 }
 
@@ -183,13 +184,13 @@ pub struct MpiLastArrival {
     pub node: usize,
     /// Position of the contributor at the node.
     pub contributor: usize,
-    /// What contributes: a node's name, or `rank 3`.
+    /// Name of the contributor: a node's name, or `rank 3`.
     pub name: String,
     /// Calls in which it was the last to arrive.
     pub n_last: u64,
-    /// Of all calls, in [0, 1].
+    /// Share of these calls among all, in [0, 1].
     pub ratio: f64,
-    /// How long the others at the node waited for the last, on average.
+    /// Mean time for which the others at the node waited for the last.
     pub others_waited_seconds: f64,
     /// Whether it was last much more often than if all were alike.
     pub stands_out: bool,
@@ -199,21 +200,21 @@ pub struct MpiLastArrival {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct MpiTreeNode {
-    /// As in the tree file.
+    /// Name of the node, as in the tree file.
     pub name: String,
-    /// Where it is.
+    /// Host of the node.
     pub host: String,
     /// Position of the node that it contributes to; `null` for a root.
     pub parent: Option<usize>,
-    /// Combining, after the last arrival.
+    /// Time of combining, after the last arrival.
     pub down_seconds: f64,
-    /// Releasing the first contributor.
+    /// Time of releasing the first contributor.
     pub up_seconds: f64,
-    /// In the tree's order.
+    /// Contributors in the tree's order.
     pub contributors: Vec<MpiContributor>,
 }
 
-/// What contributes to a node.
+/// A contributor of a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct MpiContributor {
@@ -223,13 +224,13 @@ pub struct MpiContributor {
     pub node: Option<usize>,
     /// Calls in which it was the last to arrive.
     pub n_last: u64,
-    /// Of all calls, in [0, 1].
+    /// Share of these calls among all, in [0, 1].
     pub last_ratio: f64,
-    /// Waiting for the last to arrive.
+    /// Time of waiting for the last to arrive.
     pub arrival_wait_seconds: f64,
-    /// Waiting for its turn to leave.
+    /// Time of waiting for its turn to leave.
     pub departure_wait_seconds: f64,
-    /// To another host and back; `null` on the node's own.
+    /// Time to another host and back; `null` if the contributor is on the node's own host.
     pub hop_seconds: Option<f64>,
 }
 
@@ -237,13 +238,13 @@ pub struct MpiContributor {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct MpiPath {
-    /// Whose.
+    /// The rank whose path it is.
     pub rank: Rank,
-    /// Where it runs.
+    /// Host that the rank runs on.
     pub host: String,
-    /// Of its call.
+    /// Mean duration of the rank's call.
     pub total_seconds: f64,
-    /// The same without waiting for late ranks.
+    /// Mean duration without waiting for late ranks.
     pub cost_seconds: f64,
     /// Calls in which no other path cost as much.
     pub n_slowest: u64,
@@ -252,10 +253,10 @@ pub struct MpiPath {
     /// Its line in the pathmap, waits for late ranks left out: seconds before (below 0) and after the root, and stages from there.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<Vec<f64>>))]
     pub track: Vec<(f64, f64)>,
-    /// The same with these waits.
+    /// Line with these waits.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<Vec<f64>>))]
     pub track_with_waits: Vec<(f64, f64)>,
-    /// What is passed from each point of either line to the next: positions among the stages.
+    /// Stage between each point of either line and the next: positions among the stages.
     pub track_stages: Vec<usize>,
 }
 
@@ -269,7 +270,7 @@ pub struct MpiStage {
     pub node: usize,
     /// Position of the contributor at the node that the path comes from.
     pub contributor: usize,
-    /// How long.
+    /// Mean duration.
     pub mean_seconds: f64,
 }
 
@@ -277,7 +278,7 @@ pub struct MpiStage {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct MpiGroup {
-    /// Whose.
+    /// Ranks of the paths.
     pub ranks: Vec<Rank>,
     /// The one whose cost is nearest to the group's.
     pub representative: Rank,
@@ -291,16 +292,16 @@ pub struct MpiGroup {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct MpiHint {
-    /// As in [`MpiStage`].
+    /// Part of the path, as in [`MpiStage`].
     pub part: String,
     /// The node's name.
     pub node: String,
-    /// On whose path it was seen.
+    /// Rank on whose path the part was seen.
     pub rank: Rank,
     /// Its share of that path, in [0, 1].
     pub ratio: f64,
     /// The figures.
     pub evidence: String,
-    /// What may be tried. Only trying it tells what it gains.
+    /// Remedies that may be tried. Only a trial shows what a remedy gains.
     pub remedies: Vec<String>,
 }

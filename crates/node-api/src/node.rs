@@ -1,11 +1,11 @@
-//! What a node says of itself: who it is, how it is.
+//! Identity and state of a node.
 
 use serde::{Deserialize, Serialize};
 use units::Timestamp;
 #[cfg(feature = "openapi")]
 use utoipa::ToSchema;
 
-/// Who answers: the node itself.
+/// The node that answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct NodeInfo {
@@ -13,14 +13,14 @@ pub struct NodeInfo {
     pub host: String,
     /// Version of the program.
     pub version: String,
-    /// When the node started.
+    /// Moment when the node started.
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub started: Timestamp,
     /// Time between two samples of a sensor.
     pub step_seconds: f64,
     /// The model that sensor series are to be forecast with.
     pub model: String,
-    /// Whether it answers `GET /api/v1/kernel`, because it was started with an agent that measures the kernel.
+    /// Whether the node answers `GET /api/v1/kernel`, because it was started with an agent that measures the kernel.
     #[serde(default)]
     pub has_kernel_agent: bool,
 }
@@ -29,7 +29,7 @@ pub struct NodeInfo {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct Health {
-    /// The whole in a word.
+    /// State of the node in a word.
     pub status: Status,
     /// One sentence for each thing that a person should look at.
     pub problems: Vec<String>,
@@ -37,11 +37,12 @@ pub struct Health {
     pub absent: Vec<Absent>,
     /// Deadlines at which no sample was taken.
     pub missed_deadlines: u64,
-    /// How the store is.
+    /// State of the store.
     pub store: StoreHealth,
-    /// How far the wall clock is behind the labels of samples, after it was set back.
+    /// Time by which the wall clock is behind the labels of samples, after it was set back.
     pub clock_behind_seconds: f64,
-    /// What models have still to take, after a start, a long gap or a large push; forecasts begin before it until then.
+    /// Samples that models have still to take, after a start, a long gap or a large push; until then, forecasts begin
+    /// before them.
     #[serde(default)]
     pub catching_up: CatchingUp,
 }
@@ -50,20 +51,20 @@ pub struct Health {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct CatchingUp {
-    /// How many.
+    /// Number of samples.
     pub samples: u64,
-    /// Of how many series.
+    /// Number of series that these samples belong to.
     pub series: u64,
 }
 
-/// How the node is, in a word.
+/// State of the node in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Nothing to look at.
     Ok,
-    /// It serves, and something is wrong.
+    /// The node serves, and something is wrong.
     Degraded,
 }
 
@@ -73,11 +74,11 @@ pub enum Status {
 pub struct Absent {
     /// The signals, with `*` for any text.
     pub signal: String,
-    /// Why they are absent.
+    /// The reason why the signals are absent.
     pub reason: String,
 }
 
-/// How the store is.
+/// State of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct StoreHealth {
@@ -95,7 +96,7 @@ pub struct StoreHealth {
 pub struct Readiness {
     /// Whether the first tick is in and the store is open.
     pub ready: bool,
-    /// What is waited for; absent when ready.
+    /// The reason why the node is not ready; absent when it is ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }

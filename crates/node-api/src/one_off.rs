@@ -40,7 +40,7 @@ pub struct OneOffForecast {
     pub lower: Vec<f64>,
     /// Upper bounds.
     pub upper: Vec<f64>,
-    /// What the fit found.
+    /// Result of the fit.
     pub fitted: Fitted,
 }
 
@@ -51,7 +51,7 @@ pub struct OneOffForecast {
 pub struct OneOffs {
     /// A model specification: `AR(16)`.
     pub model: String,
-    /// By name, the evenly spaced samples of each series, oldest first; a gap is `null`. At most 100,000 in all.
+    /// Evenly spaced samples of each series by its name, oldest first; a gap is `null`. At most 100,000 in all.
     pub series: BTreeMap<String, Vec<Option<f64>>>,
     /// Steps to look ahead, at least 1; at most 100,000 over all series.
     pub horizon: usize,
@@ -64,8 +64,8 @@ pub struct OneOffs {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct OneOffForecasts {
-    /// By name, what follows the samples.
+    /// Forecasts by the name of the series.
     pub forecasts: BTreeMap<String, OneOffForecast>,
-    /// By name, why the samples do not yield the model.
+    /// Reasons why the samples do not yield the model, by the name of the series.
     pub refused: BTreeMap<String, String>,
 }

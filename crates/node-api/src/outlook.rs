@@ -1,4 +1,4 @@
-//! Hours and days ahead: forecasts that know a series' days and weeks, and how probable something is.
+//! Forecasts hours and days ahead by a series' days and weeks, and probabilities of statements.
 
 use serde::{Deserialize, Serialize};
 use units::Timestamp;
@@ -8,14 +8,14 @@ use utoipa::ToSchema;
 /// Whether a look ahead goes by the seasons of a series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Seasons {
-    /// By those that it has had, unless the node is configured to see none.
+    /// The seasons that the series has had, unless the node is configured to see none.
     #[default]
     Learned,
-    /// By none.
+    /// No season.
     Off,
 }
 
-/// A season that nobody named, found in the samples.
+/// A season that no configuration names, found in the samples.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct Season {
@@ -25,7 +25,7 @@ pub struct Season {
     pub explained_ratio: f64,
 }
 
-/// On which scale a series is forecast.
+/// The scale on which a series is forecast.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 #[serde(rename_all = "lowercase")]
@@ -47,28 +47,28 @@ pub struct Outlook {
     pub id: String,
     /// Unit of the values.
     pub unit: String,
-    /// Where the last step begins that this is made from.
+    /// Start of the last step that the outlook is made from.
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub origin: Timestamp,
     /// Time from one value to the next. Each is a mean over so much time.
     pub step_seconds: f64,
     /// Share of values to come that the bounds are meant to hold, in (0, 1).
     pub confidence: f64,
-    /// As many values are meant to lie above as below; element `i` is for `origin + (i + 1) * step`.
+    /// Medians: as many values are meant to lie above as below; element `i` is for `origin + (i + 1) * step`.
     pub median: Vec<f64>,
     /// Lower bounds, within the range of the series.
     pub lower: Vec<f64>,
     /// Upper bounds, within the range of the series.
     pub upper: Vec<f64>,
-    /// How much of the past this is made from.
+    /// Length of the past that the outlook is made from.
     pub history_seconds: f64,
-    /// Since when the series has had no sample, if that is longer than five minutes and three of its own steps: then this is about what was
-    /// to come after that.
+    /// Moment of the last sample, if that is more than five minutes and three of the series' own steps ago: the outlook
+    /// is then about the time after that moment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
     pub no_sample_since: Option<Timestamp>,
-    /// How far ahead forecasts of this series have been compared with what came. Beyond, bounds widen as a random walk's, which is a
-    /// guess.
+    /// Longest lead at which forecasts of this series have been compared with samples. Beyond, bounds widen as a random
+    /// walk's, which is a guess.
     pub seen_seconds: f64,
     /// The weight of the daily season in the forecast of a day ahead, 0 to 1; `null` until a day has been forecast, and for steps that
     /// are too long to know a day.
@@ -81,7 +81,8 @@ pub struct Outlook {
     pub scale: Scale,
 }
 
-/// Answer of `GET /api/v1/series/{id}/hindcast`: what outlooks would have said so long before, each from what was known by then.
+/// Answer of `GET /api/v1/series/{id}/hindcast`: outlooks as they would have been so long before, each from what was
+/// known by then.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct Hindcast {
@@ -89,13 +90,13 @@ pub struct Hindcast {
     pub id: String,
     /// Unit of the values.
     pub unit: String,
-    /// How long before its step each was made.
+    /// Lead time: the time between the making of each outlook and its step.
     pub lead_seconds: f64,
     /// Time from one value to the next. Each is a mean over so much time.
     pub step_seconds: f64,
     /// Share of values that the bounds are meant to hold, in (0, 1).
     pub confidence: f64,
-    /// Where the first step begins.
+    /// Start of the first step.
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub start: Timestamp,
     /// Medians; `null` where too little was known.
@@ -104,11 +105,11 @@ pub struct Hindcast {
     pub lower: Vec<Option<f64>>,
     /// Upper bounds.
     pub upper: Vec<Option<f64>>,
-    /// How many of them a sample came for.
+    /// Number of steps with a sample and bounds.
     pub n: usize,
-    /// The share of these whose bounds held it; `null` without any.
+    /// Share of these steps whose bounds held the sample; `null` without any.
     pub held_ratio: Option<f64>,
-    /// How far apart their bounds are at the median; `null` without any.
+    /// Median width of the bounds of these steps; `null` without any.
     pub median_width: Option<f64>,
 }
 
@@ -124,31 +125,31 @@ pub struct Probability {
     pub statement: String,
     /// The number that it compares with, in the unit of the values.
     pub line: f64,
-    /// Where the last step begins that this is made from.
+    /// Start of the last step that the answer is made from.
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub origin: Timestamp,
     /// The statement is about means over so much time.
     pub step_seconds: f64,
-    /// How far ahead it looks.
+    /// Time within which the statement has to come true.
     pub within_seconds: f64,
-    /// For how long it has to hold.
+    /// Time for which the statement has to hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub for_seconds: Option<f64>,
-    /// In [0, 1].
+    /// Probability that the statement comes true, in [0, 1].
     pub probability: f64,
-    /// When it becomes true.
+    /// Time until the statement becomes true.
     pub after: Passage,
-    /// How much of the past this is made from.
+    /// Length of the past that the answer is made from.
     pub history_seconds: f64,
-    /// Since when one of its signals has had no sample, if that is longer than five minutes and three of that signal's own steps: then it is
-    /// about what was to come after that.
+    /// Moment of the last sample of one of the signals, if that is more than five minutes and three of that signal's
+    /// own steps ago: the answer is then about the time after that moment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
     pub no_sample_since: Option<Timestamp>,
     /// Seasons beside days and weeks, the one that explains most first.
     #[serde(default)]
     pub seasons: Vec<Season>,
-    /// What such answers were worth.
+    /// Record of earlier answers to the same question.
     pub record: Record,
 }
 
@@ -156,28 +157,28 @@ pub struct Probability {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct Passage {
-    /// By then with probability 0.1.
+    /// Time by which the event has come with probability 0.1.
     pub p10_seconds: Option<f64>,
-    /// By then with probability 0.5.
+    /// Time by which the event has come with probability 0.5.
     pub p50_seconds: Option<f64>,
-    /// By then with probability 0.9.
+    /// Time by which the event has come with probability 0.9.
     pub p90_seconds: Option<f64>,
 }
 
-/// What became of the same question at earlier moments, each answered from what was known then.
+/// Outcomes of the same question at earlier moments, each answered from what was known then.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct Record {
-    /// How many of them there are.
+    /// Number of answers.
     pub n: usize,
-    /// How many came true.
+    /// Number of answers that came true.
     pub n_true: usize,
     /// Mean squared difference between the probability and what came (Brier 1950): 0 is perfect. `null` while there are fewer than
     /// 20.
     pub brier: Option<f64>,
-    /// The same of always stating the share that came true.
+    /// Brier score of always stating the share that came true.
     pub base_rate_brier: Option<f64>,
-    /// By tenths of probability, without those that were never stated.
+    /// Answers by tenths of probability, without tenths that were never stated.
     pub bins: Vec<RecordBin>,
 }
 
@@ -185,7 +186,7 @@ pub struct Record {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct RecordBin {
-    /// How many.
+    /// Number of answers.
     pub n: usize,
     /// The mean probability that was stated.
     pub stated_ratio: f64,

@@ -15,7 +15,7 @@ pub struct NewSeries {
     /// Unit of its values; empty when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
-    /// What it is, in a sentence.
+    /// Description of the signal, in a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sentence: Option<String>,
     /// Time between two samples, with a unit: `5s`.
@@ -53,6 +53,6 @@ pub struct PushedSample {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct Accepted {
-    /// How many samples were taken.
+    /// Number of samples that the node took.
     pub accepted: usize,
 }

@@ -1,4 +1,4 @@
-//! Answers that say what went wrong.
+//! Answers that report an error.
 
 use serde::{Deserialize, Serialize};
 #[cfg(feature = "openapi")]
@@ -8,24 +8,24 @@ use utoipa::ToSchema;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct ErrorBody {
-    /// What went wrong.
+    /// The error.
     pub error: ErrorDetail,
 }
 
-/// What went wrong.
+/// An error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct ErrorDetail {
-    /// For programs.
+    /// Error code, for programs.
     pub code: ErrorCode,
-    /// For people: names the value, and what would be right.
+    /// Error message, for people: names the value, and what would be right.
     pub message: String,
-    /// The parameter or field to blame; absent when no single one is.
+    /// The parameter or field to blame; absent if no single one is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
 }
 
-/// What went wrong, for programs. The set is closed.
+/// Error code, for programs. The set is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -56,7 +56,7 @@ pub enum ErrorCode {
     NotReady,
     /// 413: the body is over 1 MiB.
     BodyTooLarge,
-    /// 415: the body is not said to be JSON.
+    /// 415: the body is not declared as JSON.
     UnsupportedMediaType,
     /// 422: the model cannot be fitted to these samples.
     CannotFit,

@@ -1,11 +1,11 @@
-//! How long a task takes.
+//! Run times of tasks.
 
 use serde::{Deserialize, Serialize};
 use units::Timestamp;
 #[cfg(feature = "openapi")]
 use utoipa::ToSchema;
 
-/// Answer of `GET /api/v1/runtime`: how long a task takes that starts at once.
+/// Answer of `GET /api/v1/runtime`: run time of a task that starts at once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct RunTime {
@@ -13,7 +13,7 @@ pub struct RunTime {
     pub host: String,
     /// CPU time that the task needs, of all its threads together.
     pub cpu_seconds: f64,
-    /// How many threads share the work.
+    /// Number of threads that share the work.
     pub threads: u32,
     /// Share of tasks that the bounds are meant to hold, in (0, 1).
     pub confidence: f64,
@@ -27,9 +27,9 @@ pub struct RunTime {
     pub n_cores: Option<u32>,
     /// The model in use for the first of them.
     pub model: String,
-    /// The longest time that can be told; a time that is `null` is longer.
+    /// The longest time that can be forecast; a time that is `null` is longer.
     pub horizon_seconds: f64,
-    /// As many tasks take longer as take less.
+    /// Median: as many tasks take longer as take less.
     pub median_seconds: Option<f64>,
     /// Lower bound.
     pub lower_seconds: Option<f64>,
@@ -43,8 +43,8 @@ pub struct RunTime {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct RunTimeQuantile {
-    /// In (0, 1).
+    /// Probability, in (0, 1).
     pub probability: f64,
-    /// `null` for longer than the horizon.
+    /// Time in seconds; `null` if it is longer than the horizon.
     pub seconds: Option<f64>,
 }

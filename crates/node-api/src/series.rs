@@ -13,7 +13,7 @@ use crate::node::NodeInfo;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct SeriesList {
-    /// Who answers.
+    /// The node that answers.
     pub node: NodeInfo,
     /// Every series, in a fixed order.
     pub series: Vec<Series>,
@@ -27,25 +27,25 @@ pub struct Series {
     pub id: String,
     /// Short names that stand for it.
     pub aliases: Vec<String>,
-    /// Unit of its values: `ratio`, `tasks`, `bytes`, `bytes/s`, … or what the maker of a pushed series said.
+    /// Unit of its values: `ratio`, `tasks`, `bytes`, `bytes/s`, … or the one that the maker of a pushed series chose.
     pub unit: String,
-    /// How a value comes about.
+    /// Kind of the values.
     pub kind: Kind,
-    /// What it is, in a sentence.
+    /// Description of the signal, in a sentence.
     pub sentence: String,
-    /// What tells it from its family: `{"interface": "eth0"}`.
+    /// Labels that distinguish the series within its family: `{"interface": "eth0"}`.
     pub labels: BTreeMap<String, String>,
-    /// Where its samples come from.
+    /// Source of the samples.
     pub source: Source,
     /// Time between two samples.
     pub step_seconds: f64,
-    /// The longest horizon that its own model answers (`/forecast`). Beyond, `/outlook` knows more.
+    /// The longest horizon that its own model answers (`/forecast`). Beyond, `/outlook` is the better answer.
     pub near_seconds: f64,
-    /// What the quantity can be.
+    /// Range of possible values.
     pub range: Range,
     /// The last sample; `null` before the first.
     pub last: Option<LastSample>,
-    /// Since when it has had no sample, if that is longer than five minutes and three steps.
+    /// Moment of the last sample, if that is more than five minutes and three steps ago.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
     pub no_sample_since: Option<Timestamp>,
@@ -55,12 +55,12 @@ pub struct Series {
     pub n_gaps: u64,
     /// The model in use at this moment.
     pub model: String,
-    /// Of a model that chooses among several, the one whose word counts most for the next sample.
+    /// The model of greatest weight for the next sample, if the model in use chooses among several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_speaking: Option<String>,
 }
 
-/// How a value comes about.
+/// Kind of a series' values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -71,7 +71,7 @@ pub enum Kind {
     Rate,
 }
 
-/// Where the samples of a series come from.
+/// Source of the samples of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -82,7 +82,7 @@ pub enum Source {
     Pushed,
 }
 
-/// What a quantity can be; an end that is `null` is open.
+/// Range of possible values; an end that is `null` is open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct Range {
@@ -107,20 +107,20 @@ pub struct LastSample {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct SeriesDetail {
-    /// What the list says of it.
+    /// The series, as in the list.
     #[serde(flatten)]
     pub series: Series,
-    /// What the last fit found; `null` before the first.
+    /// Result of the last fit; `null` before the first.
     pub fitted: Option<Fitted>,
-    /// What the configured model waits for; `null` when it is the one in use.
+    /// Condition that the configured model waits for; `null` when it is the one in use.
     pub waiting: Option<Waiting>,
 }
 
-/// What a fit found.
+/// Result of a fit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct Fitted {
-    /// What was fitted, a `REFIT` around it left out.
+    /// The model that was fitted, without a `REFIT` around it.
     pub model: String,
     /// Weights of past deviations from the mean, newest first.
     pub coefficients: Vec<f64>,
@@ -133,11 +133,11 @@ pub struct Fitted {
     pub innovation_variance: f64,
     /// Samples that the fit used, gaps not counted; where several models are weighed, the most that one was last fitted to.
     pub n_samples: usize,
-    /// When it was fitted; absent in a one-off.
+    /// Moment of the fit; absent in a one-off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
     pub fitted_at: Option<Timestamp>,
-    /// How many times a `REFIT` has replaced the model, or an `AUTO` one of those that it weighs.
+    /// Number of times that a `REFIT` has replaced the model, or an `AUTO` one of those that it weighs.
     pub n_refits: u64,
     /// The models that make the forecasts together, of a model that weighs several: the heaviest first. Empty for any other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -147,7 +147,7 @@ pub struct Fitted {
     pub season: Option<FoundSeason>,
 }
 
-/// A season that was found, and what the model that knows it is worth.
+/// A season that was found, and the value of the model with that season.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct FoundSeason {
@@ -159,7 +159,7 @@ pub struct FoundSeason {
     pub leads: Vec<SeasonLead>,
 }
 
-/// What knowing the season is worth at one lead.
+/// Value of the season's model at one lead.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct SeasonLead {
@@ -167,7 +167,7 @@ pub struct SeasonLead {
     pub lead_steps: usize,
     /// The share that the season's model has in the forecast, in [0, 1].
     pub weight_ratio: f64,
-    /// The best of the models that know no season.
+    /// The best of the models without a season.
     pub rival: String,
     /// The root mean squared error of the season's model of late over the rival's; below 1 where knowing the season helps.
     pub error_ratio: f64,
@@ -183,9 +183,9 @@ pub struct Speaker {
     pub weight_ratio: f64,
     /// Samples that its last fit used, gaps not counted.
     pub n_samples: usize,
-    /// How many times it was fitted.
+    /// Number of fits of the model.
     pub n_fits: u64,
-    /// What its last fit found; empty for a model without coefficients.
+    /// Coefficients of the last fit; empty for a model without coefficients.
     pub parameters: Vec<Parameter>,
     /// The leads at which it has a share, shortest first, among those at which models are compared. Between these leads shares follow
     /// straight lines.
@@ -212,14 +212,14 @@ pub struct LeadWeight {
     pub weight_ratio: f64,
 }
 
-/// What the configured model waits for.
+/// Condition that the configured model waits for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct Waiting {
     /// The model that waits.
     #[serde(rename = "for")]
     pub model: String,
-    /// Why it waits.
+    /// The reason why the model waits.
     pub reason: WaitingReason,
     /// Samples there are; `null` when it is not their number that is missing.
     pub have: Option<usize>,
@@ -227,7 +227,7 @@ pub struct Waiting {
     pub need: Option<usize>,
 }
 
-/// Why a model cannot be fitted yet.
+/// The reason why a model cannot be fitted yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 #[serde(rename_all = "snake_case")]

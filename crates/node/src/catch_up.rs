@@ -18,7 +18,7 @@ pub(crate) struct CatchUp {
     _thread: Thread,
 }
 
-/// Tells the thread which series are behind, and others how it goes on.
+/// Bell that notifies the thread of the series that are behind, and others of its progress.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bell(Arc<Shared>);
 
@@ -35,7 +35,7 @@ struct State {
     is_stopping: bool,
 }
 
-/// How it is with a series after a piece.
+/// State of a series after a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// There is more to take.
@@ -64,7 +64,7 @@ impl Drop for CatchUp {
 }
 
 impl Bell {
-    /// Says that this series may go on.
+    /// Notifies the thread that this series may go on.
     pub(crate) fn ring(&self, id: Arc<str>) {
         self.lock().behind.insert(id);
         self.0.rung.notify_all();

@@ -1,4 +1,4 @@
-//! What a node is told at its start.
+//! Settings that a node gets at its start.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -28,53 +28,53 @@ pub(crate) const STEP_MAX: Duration = Duration::from_secs(100);
 /// Minute means need the samples of two whole minutes.
 pub(crate) const RETENTION_MIN: Duration = Duration::from_secs(120);
 
-/// Below this a store would hold little but the samples that are not packed yet.
+/// Smallest limit of a store: with less, a store would hold little but the samples that are not packed yet.
 pub(crate) const STORE_MIN: ByteCount = ByteCount::new(1 << 20);
 
 /// More often, and there is seldom a step that has ended since.
 pub(crate) const LOOK_EVERY_MIN: Duration = Duration::from_secs(1);
 
-/// As many connections as fit into the descriptors that a process usually has.
+/// Default number of connections: as many as fit into the descriptors that a process usually has.
 const CONNECTIONS_DEFAULT: usize = 768;
 
-/// How a node looks hours and days ahead.
+/// Settings of a node's forecasts for hours and days ahead.
 #[derive(Clone, Debug)]
 pub struct OutlookSettings {
-    /// Whose days and weeks series follow.
+    /// The calendar whose days and weeks series follow.
     pub calendar: Calendar,
     /// Series that are taken to have no season.
     pub no_season: Vec<Glob>,
 }
 
-/// What a node is told at its start.
+/// Settings that a node gets at its start.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where to serve HTTP; port 0 for any free one.
+    /// The address to serve HTTP at; port 0 for any free one.
     pub listen: SocketAddr,
-    /// Where the host's `/proc` and `/sys` are: `/`, or a recorded tree.
+    /// The path of the host's `/proc` and `/sys`: `/`, or a recorded tree.
     pub root: PathBuf,
-    /// Where the store is; `None` keeps history in memory, for an hour at most.
+    /// The directory of the store; `None` keeps history in memory, for an hour at most.
     pub data_dir: Option<PathBuf>,
     /// Time between two samples, 10 ms to 100 s.
     pub step: Duration,
-    /// What sensors' series are forecast with.
+    /// The model that sensors' series are forecast with.
     pub model: Spec,
-    /// How it looks hours and days ahead.
+    /// Settings of the forecasts for hours and days ahead.
     pub outlooks: OutlookSettings,
-    /// How long samples are kept, 2 minutes or longer; minute means are kept ten times as long, hour means a hundred
-    /// times.
+    /// Time for which samples are kept, 2 minutes or longer; minute means are kept ten times as long, hour means a
+    /// hundred times.
     pub retention: Duration,
-    /// How large the store may become, 1 MiB or more; what is oldest is thinned then, whatever its age.
+    /// Limit of the store's size, 1 MiB or more; the oldest history is thinned then, whatever its age.
     pub store_max: ByteCount,
-    /// What clients have to show; needed to listen beyond loopback.
+    /// The token that clients have to show; needed to listen beyond loopback.
     pub token: Option<Token>,
-    /// Who may have a connection; may be shared with other listeners of the process.
+    /// The door that admits connections; may be shared with other listeners of the process.
     pub door: Door,
-    /// What the address is known by, where it is encrypted.
+    /// The certificate and key of the address, if connections are encrypted.
     pub tls: Option<ServerTls>,
-    /// Which signals are measured.
+    /// The signals that are measured.
     pub select: Selection,
-    /// When to probe for CPU availability; `None` for not at all.
+    /// Settings of the probes for CPU availability; `None` for no probes.
     pub hybrid: Option<HybridSettings>,
     /// Servers that samples and forecasts are written to.
     pub remote_writes: Vec<RemoteWrite>,
@@ -82,11 +82,11 @@ pub struct Config {
     pub outlets: Vec<OutletSettings>,
     /// Streams of other hosts that it follows, each as a feed.
     pub follow: Vec<FollowSettings>,
-    /// Who is to be warned of what.
+    /// The rules for warnings and the recipients of warnings.
     pub warnings: WarnSettings,
-    /// Where the folders of jobs of MPI programs are.
+    /// The folder that holds the folders of jobs of MPI programs.
     pub mpi_jobs: PathBuf,
-    /// Where the agent listens that measures the kernel, for those who control it through the node.
+    /// The path of the socket of the agent that measures the kernel, for those who control the agent through the node.
     pub kernel: Option<PathBuf>,
     /// Watches the threads of the node. What else it watches is told in the node's health as well.
     pub watch: Watch,
@@ -133,7 +133,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// That the numbers are in range, and nobody is let in by mistake.
+    /// Checks that the numbers are in range, and that nobody is admitted by mistake.
     pub(crate) fn check(&self) -> Result<(), StartError> {
         if !(STEP_MIN..=STEP_MAX).contains(&self.step) {
             return Err(StartError::StepOutOfRange { given: self.step });

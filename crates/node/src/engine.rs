@@ -26,10 +26,10 @@ pub(crate) struct Engine {
     entries: BTreeMap<Arc<str>, Entry>,
     aliases: BTreeMap<&'static str, Arc<str>>,
     sensor_plan: Arc<Plan>,
-    /// Of the host's signals of single cores.
+    /// The plan of the host's signals of single cores.
     core_plan: Arc<Plan>,
     next_key: i64,
-    /// Of series that are no longer there, so that totals never go back.
+    /// Counts of series that are no longer there, so that totals never go back.
     forgotten: Counts,
     /// Series that fell behind since somebody asked.
     fell_behind: Vec<Arc<str>>,
@@ -40,8 +40,8 @@ pub(crate) struct Engine {
 /// Steps that are made at once at most: a few milliseconds.
 const STEPS_MAX: u64 = 32;
 
-/// Of pushed samples, so many are told to readers of events, the last ones. More would push the ticks of sensors out of the ring that
-/// slow readers catch up from.
+/// Number of pushed samples of which readers of events are told, the last ones. More would push the ticks of sensors
+/// out of the ring that slow readers catch up from.
 const NEWS_MAX: usize = 16;
 
 /// A feed beside the host: what it is called, and what its series have in common.
@@ -51,7 +51,7 @@ pub(crate) struct FeedPlan {
     pub(crate) plan: Arc<Plan>,
 }
 
-/// What comes after a piece of what a series is behind with.
+/// The next action after a piece of a series' backlog.
 #[derive(Debug)]
 pub(crate) enum Next {
     /// This fit, and then more.
@@ -62,7 +62,7 @@ pub(crate) enum Next {
     Done,
 }
 
-/// What is known of a series whose past is to be replayed.
+/// The known part of a series whose past is to be replayed.
 #[derive(Debug)]
 pub(crate) struct Past {
     pub(crate) about: About,
@@ -126,7 +126,7 @@ impl Engine {
         sensors.map(|entry| (Arc::clone(&entry.about.id), entry.last_value())).collect()
     }
 
-    /// What happened to all series since the node started.
+    /// Returns the counts of all series since the node started.
     pub(crate) fn totals(&self) -> Counts {
         self.entries.values().fold(self.forgotten, |sum, entry| sum + entry.live.counts)
     }
@@ -191,7 +191,7 @@ impl Engine {
         self.insert(Entry::new(about, plan));
     }
 
-    /// What a signal is that was not there before.
+    /// Describes a signal that was not there before.
     fn describe(&mut self, feed: Option<&FeedPlan>, label: Timestamp, signal: &signal::Signal) -> About {
         About {
             key: self.take_key(),
@@ -202,8 +202,8 @@ impl Engine {
         }
     }
 
-    /// What is to be replayed when a signal of a feed turns out to have a past that begins at `first`; `None` when its name is
-    /// another's. The entry takes its place by [`Engine::put_past`].
+    /// Returns the past to be replayed if a signal of a feed has a past that begins at `first`; `None` if another
+    /// series has its name. The entry takes its place by [`Engine::put_past`].
     pub(crate) fn begin_past(&mut self, feed: &FeedPlan, signal: &signal::Signal, first: Timestamp) -> Option<Past> {
         match self.entries.get(signal.id()) {
             Some(entry) if entry.about.is_fed_by(Some(&feed.name)) => {
@@ -293,13 +293,13 @@ impl Engine {
         std::mem::take(&mut self.fell_behind)
     }
 
-    /// How many samples wait, of how many series.
+    /// Returns the number of waiting samples, and the number of their series.
     pub(crate) fn n_behind(&self) -> (usize, usize) {
         let behind = self.entries.values().map(|entry| entry.n_behind()).filter(|n| *n > 0);
         behind.fold((0, 0), |(n_samples, n_series), n| (n_samples + n, n_series + 1))
     }
 
-    /// What pushed series take in memory, in bytes, when all is full.
+    /// Returns the memory of pushed series when all is full, in bytes.
     pub(crate) fn n_bytes_pushed(&self) -> usize {
         self.entries.values().filter(|entry| entry.about.is_pushed()).map(|entry| entry.live.plan().n_bytes()).sum()
     }
@@ -321,14 +321,14 @@ impl Engine {
         Some((Arc::clone(&entry.about.id), entry.live.take_task()?))
     }
 
-    /// What became of a fit. One of a series that is gone is dropped.
+    /// Installs the result of a fit. The result for a series that is gone is dropped.
     pub(crate) fn install(&mut self, id: &str, done: Done) {
         if let Some(entry) = self.entries.get_mut(id) {
             entry.live.install(done);
         }
     }
 
-    /// Says that a fit will not be made: the series goes on without it.
+    /// Cancels a fit that will not be made: the series goes on without it.
     pub(crate) fn cancel_task(&mut self, id: &str) {
         if let Some(entry) = self.entries.get_mut(id) {
             entry.live.cancel_task();

@@ -1,4 +1,4 @@
-//! Why a node does not start, and why a question has no answer.
+//! Reasons why a node does not start, and why a question has no answer.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,26 +11,26 @@ use units::{ByteCount, Timestamp, span};
 use crate::config::{STEP_MAX, STEP_MIN};
 use crate::store::StoreError;
 
-/// Why a node does not start.
+/// The reason why a node does not start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
     /// The step is too short or too long.
     #[error("a step of {} is out of range: it must be {} to {}", span::format(*given), span::format(STEP_MIN), span::format(STEP_MAX))]
     StepOutOfRange {
-        /// What was asked for.
+        /// The given step.
         given: Duration,
     },
     /// The retention is too short.
     #[error("a retention of {} is too short: the minimum is {}", span::format(*given), span::format(crate::config::RETENTION_MIN))]
     RetentionTooShort {
-        /// What was asked for.
+        /// The given retention.
         given: Duration,
     },
     /// Warnings would be looked for too often.
     #[error("warnings every {} are too frequent: the least is {}", span::format(*given), span::format(crate::config::LOOK_EVERY_MIN))]
     LooksTooOften {
-        /// What was asked for.
+        /// The given time between looks.
         given: Duration,
     },
     /// Two would write one file.
@@ -50,7 +50,7 @@ pub enum StartError {
     /// The store could hold nothing.
     #[error("a store of at most {given} is too small: {} is the least", crate::config::STORE_MIN)]
     StoreTooSmall {
-        /// What was asked for.
+        /// The given limit.
         given: ByteCount,
     },
     /// The data directory or the file in it.
@@ -59,7 +59,7 @@ pub enum StartError {
     /// Another program listens there.
     #[error("{address} is taken{}; listen elsewhere, or on port 0 for any free one", by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default())]
     AddressTaken {
-        /// Where to listen.
+        /// The address to listen at.
         address: SocketAddr,
         /// Process number and name, if they could be told.
         by: Option<String>,
@@ -67,15 +67,15 @@ pub enum StartError {
     /// It is not possible to listen there for another reason.
     #[error("cannot listen on {address}")]
     CannotListen {
-        /// Where to listen.
+        /// The address to listen at.
         address: SocketAddr,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// Everybody on the network could read and push.
     #[error("{address} can be reached from other machines: give --token-file, or listen on 127.0.0.1 or [::1]")]
     Unprotected {
-        /// Where to listen.
+        /// The address to listen at.
         address: SocketAddr,
     },
     /// The kernel's files.
@@ -94,7 +94,7 @@ pub enum StartError {
     FeedStepOutOfRange {
         /// The feed.
         feed: String,
-        /// What was asked for.
+        /// The given step.
         given: Duration,
     },
     /// Two feeds have the same name.
@@ -103,7 +103,7 @@ pub enum StartError {
         /// Their name.
         feed: String,
     },
-    /// What a server that is written to is called.
+    /// A name that a server that is written to cannot have.
     #[error("`{}` cannot be a server's name: it must be 1 to 64 bytes without control characters", name.escape_debug())]
     RemoteWriteName {
         /// The name.
@@ -120,7 +120,7 @@ pub enum StartError {
     RemoteWriteSpan {
         /// The server.
         name: String,
-        /// What was asked for.
+        /// The given length of time.
         given: Duration,
     },
     /// A label that Prometheus would not take.
@@ -153,7 +153,7 @@ pub enum StartError {
     NoThread(#[source] io::Error),
 }
 
-/// Why a question about a series has no answer.
+/// The reason why a question about a series has no answer.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum QueryError {
@@ -197,7 +197,7 @@ pub(crate) enum QueryError {
     TooYoung {
         /// The series.
         id: String,
-        /// How far ahead.
+        /// The requested horizon.
         horizon: Duration,
         /// The steps of the answer.
         step: Duration,
@@ -211,7 +211,7 @@ pub(crate) enum QueryError {
     BadParameter {
         /// Which.
         field: &'static str,
-        /// What is wrong, and what would be right.
+        /// The fault and its remedy.
         message: String,
     },
     /// A text that is no model.
@@ -264,9 +264,9 @@ pub(crate) enum QueryError {
     TooMuchMemory {
         /// The model.
         model: String,
-        /// What it takes.
+        /// The memory that the model takes.
         more: usize,
-        /// What there is.
+        /// The memory in use.
         have: usize,
         /// The limit.
         max: usize,
@@ -295,9 +295,9 @@ pub(crate) enum QueryError {
         id: String,
         /// Samples to come.
         n_more: usize,
-        /// What they cost.
+        /// The cost of the samples to come.
         more: u64,
-        /// What waits.
+        /// The cost of the waiting samples.
         waiting: u64,
         /// The limit.
         max: u64,
@@ -305,7 +305,7 @@ pub(crate) enum QueryError {
     /// The store cannot be read or written.
     #[error("the store is not available: {problem}")]
     StoreUnavailable {
-        /// What it said.
+        /// The store's error.
         problem: String,
     },
 }

@@ -1,4 +1,5 @@
-//! What the node says to Prometheus, by families: values, forecasts, its own health. Scraped and written names come from here.
+//! The node's metrics for Prometheus, by families: values, forecasts, its own health. Scraped and written names come
+//! from here.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -40,7 +41,7 @@ impl Families {
         }
     }
 
-    /// How probable it is that rules come true, and whether they warn.
+    /// Adds the probability that each rule comes true, and whether the rule warns.
     pub(crate) fn add_warnings(&mut self, warnings: &api::Warnings) {
         for rule in &warnings.rules {
             let within = horizon_text(Duration::try_from_secs_f64(rule.within_seconds).unwrap_or_default());
@@ -104,7 +105,7 @@ impl Families {
         }
     }
 
-    /// What happened at each endpoint of each stream.
+    /// Adds the counts of each endpoint of each stream.
     pub(crate) fn add_streams(&mut self, hub: &Hub) {
         let (gauges, dropped) = hub.stream_gauges();
         for gauge in gauges {
@@ -135,7 +136,7 @@ impl Families {
         }
     }
 
-    /// How writing to one server goes.
+    /// Adds the state of writing to one server.
     pub(crate) fn add_remote(&mut self, remote: &RemoteCounters) {
         let target = label("target", &remote.name);
         let status = &remote.status;
@@ -169,7 +170,7 @@ impl Families {
         }
     }
 
-    /// What this process costs; left out where `/proc` is not to be read.
+    /// Adds the cost of this process; left out if `/proc` cannot be read.
     pub(crate) fn add_process(&mut self) {
         let stat = procfs::process::Process::myself().and_then(|process| process.stat());
         let Ok(stat) = stat.inspect_err(|error| tracing::debug!(%error, "own cost unknown")) else { return };

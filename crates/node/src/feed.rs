@@ -24,14 +24,14 @@ pub(crate) const STEP_MAX: Duration = Duration::from_secs(3600);
 /// Its signals are stored, forecast and shown like those of the host. When two feeds, or a feed and the host, have a signal of
 /// the same name, it is the one's that came first.
 pub struct Feed {
-    /// What the feed is called, in the store and where its errors are told; told apart from all others.
+    /// The name of the feed, in the store and in errors; unique among feeds.
     pub name: String,
     /// Time between two reads, 10 ms to 1 h.
     pub step: Duration,
-    /// How many signals it may have. With more than a thousand, each is forecast by a thriftier model than `AUTO`, unless one was chosen,
-    /// and scored over fewer errors. `None` where they are few.
+    /// The largest number of signals of the feed. With more than a thousand, each is forecast by a thriftier model than
+    /// `AUTO`, unless one was chosen, and scored over fewer errors. `None` if they are few.
     pub n_signals_max: Option<usize>,
-    /// What is read.
+    /// The source that is read.
     pub source: Box<dyn Source>,
 }
 
@@ -49,7 +49,7 @@ impl fmt::Debug for Feed {
     }
 }
 
-/// That steps are in range, and no two have the same name.
+/// Checks that steps are in range, and no two feeds have the same name.
 pub(crate) fn check(feeds: &[Feed]) -> Result<(), StartError> {
     let mut names = BTreeSet::new();
     for Feed { name, step, .. } in feeds {

@@ -27,14 +27,14 @@ pub(crate) struct Fitter {
     _thread: Thread,
 }
 
-/// Where fits are handed in. Those that come after the fitter's end are given back.
+/// The queue that takes fits. Fits that come after the fitter's end are given back.
 #[derive(Clone, Debug)]
 pub(crate) struct Queue(SyncSender<Order>);
 
 #[derive(Debug)]
 enum Order {
     Fit(Due),
-    /// Tells when everything before it is done.
+    /// A request to report when everything before it is done.
     #[cfg(test)]
     Tell(SyncSender<()>),
     End,

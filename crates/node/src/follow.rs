@@ -35,22 +35,22 @@ const RESTART_AFTER_MAX: Duration = Duration::from_secs(60);
 /// A stream to follow.
 #[derive(Clone, Debug)]
 pub struct FollowSettings {
-    /// Where it comes from, as `source:tcp:db1:7313`.
+    /// The endpoint that the stream comes from, as `source:tcp:db1:7313`.
     pub endpoint: Endpoint,
-    /// What the host is called here; `None` for what the stream says.
+    /// The name of the host here; `None` for the name in the stream.
     pub host: Option<String>,
     /// Time between two steps, 10 ms to 1 h: that of the stream, or longer where the last message of each step will do.
     pub step: Duration,
-    /// Which signals, by the ids that they have over there.
+    /// The signals to follow, by the ids that they have over there.
     pub select: Selection,
-    /// How many signals at most, 1 or more; those that are described first.
+    /// The largest number of signals, 1 or more; those that are described first.
     pub n_signals_max: usize,
-    /// What protects the connection.
+    /// The security of the connection.
     pub security: Security,
 }
 
 impl FollowSettings {
-    /// How many signals a followed stream may have unless it is said: some hosts' worth.
+    /// The default limit of signals of a followed stream: some hosts' worth.
     pub const N_SIGNALS_MAX: usize = 1000;
 
     fn feed_name(&self) -> String {
@@ -103,7 +103,7 @@ impl Watched {
         &self.name
     }
 
-    /// What happened at its endpoint.
+    /// Returns the counts of the stream's endpoint.
     pub(crate) fn status(&self) -> Vec<EndpointStatus> {
         self.running.upgrade().map(|running| lock(&running).status()).unwrap_or_default()
     }
@@ -113,7 +113,7 @@ impl Watched {
 pub(crate) struct TakeIn {
     intake: Arc<Mutex<Intake>>,
     settings: FollowSettings,
-    /// As it was received, so that one that is said again is known.
+    /// The description as it was received, so that a repeated one is recognized.
     described: Option<Description>,
     lineup: Option<Arc<Lineup>>,
 }
@@ -165,7 +165,7 @@ struct Follow {
     settings: FollowSettings,
     intake: Arc<Mutex<Intake>>,
     running: Arc<Mutex<Running<TakeIn>>>,
-    /// How long to wait from one start of the thread to the next, should it panic, and until when.
+    /// Time to wait from one start of the thread to the next, should it panic, and the end of that wait.
     backoff: Backoff,
     not_before: Duration,
     n_silent: u64,
@@ -194,7 +194,7 @@ impl Follow {
         }
     }
 
-    /// What keeps messages away, once that is worth telling.
+    /// Returns the reason why no messages come, once that is worth reporting.
     fn absence(&self) -> Option<String> {
         let (status, endpoint) = (lock(&self.running).status(), &self.settings.endpoint);
         let counted = &status.first()?.counted;

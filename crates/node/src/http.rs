@@ -48,17 +48,17 @@ use crate::hub::Hub;
 use crate::mpi::Jobs;
 use crate::page;
 
-/// What every handler can reach.
+/// State that every handler can reach.
 #[derive(Clone)]
 struct App {
     hub: Arc<Hub>,
     jobs: Arc<Jobs>,
-    /// Where the agent listens that measures the kernel.
+    /// The path of the socket of the agent that measures the kernel.
     kernel: Option<Arc<PathBuf>>,
     press: Arc<Press>,
     /// Fits of one-off forecasts. Two at once keep a small host usable, whatever is asked of it.
     fits: Workers,
-    /// What clients may ask of them.
+    /// The limits of fits that clients may ask for.
     budget: Budget,
     /// Questions to that agent, which may be slow to answer.
     asks: Workers,
@@ -75,7 +75,7 @@ struct App {
 )]
 struct Description;
 
-/// Says in the description how a token is shown, where there is one.
+/// Modifier that adds to the description how a token is shown, if there is one.
 struct TokenScheme;
 
 impl Modify for TokenScheme {

@@ -63,7 +63,7 @@ pub(crate) struct Tick {
     pub(crate) values: Vec<(Arc<str>, f64)>,
 }
 
-/// What stays the same while a node runs.
+/// Facts that stay the same while a node runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
     pub(crate) info: api::NodeInfo,
@@ -80,8 +80,8 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// What is taken of the signals of the host, or of a feed that has these. A feed was asked for by itself, so that globs which
-    /// do not speak of it do not silence it.
+    /// Returns the selection of signals of the host, or of a feed that has these. A feed was asked for by itself, so
+    /// that globs which do not name it do not silence it.
     pub(crate) fn select_of<'a>(
         &'a self,
         feed: Option<&FeedPlan>,
@@ -111,11 +111,11 @@ pub(crate) struct Hub {
     clock: Arc<dyn Clock>,
     engine: Arc<Mutex<Engine>>,
     pulse: Mutex<Pulse>,
-    /// Of the feeds that have ticked.
+    /// Pulses of the feeds that have ticked.
     pulses_of_feeds: Mutex<BTreeMap<Arc<str>, Pulse>>,
     store: Store,
     ticks: broadcast::Sender<Arc<Tick>>,
-    /// Where readers of events sit.
+    /// Places of the readers of events.
     places: Arc<Semaphore>,
     listeners: Listeners,
     board: Mutex<warnings::Board>,
@@ -153,7 +153,7 @@ impl Hub {
         hub
     }
 
-    /// Who this node is.
+    /// Returns the description of this node.
     pub(crate) fn info(&self) -> api::NodeInfo {
         self.facts.info.clone()
     }

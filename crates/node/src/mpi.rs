@@ -26,16 +26,16 @@ use self::follower::Follower;
 use self::found::Found;
 use crate::api;
 
-/// How often rings are read: one of the default size holds a quarter of a second of 130,000 records a second.
+/// Time between reads of rings: one of the default size holds a quarter of a second of 130,000 records a second.
 const POLL_EVERY: Duration = Duration::from_millis(250);
-/// How long a job is followed after the last question. The page asks every two seconds.
+/// Time for which a job is followed after the last question. The page asks every two seconds.
 const FOLLOW_FOR: Duration = Duration::from_secs(10);
 /// Jobs that are followed at a time.
 const N_FOLLOWED_MAX: usize = 8;
 /// Jobs that are listed; of more, the oldest are left out.
 const N_LISTED_MAX: usize = 256;
 
-/// Why a question about jobs has no answer.
+/// The reason why a question about jobs has no answer.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum JobsError {
     /// The folder of all jobs, or that of one.
@@ -44,13 +44,13 @@ pub(crate) enum JobsError {
     /// No such folder, or nothing in it.
     #[error("there is no job `{}`; GET /api/v1/mpi/jobs lists them", job.escape_debug())]
     UnknownJob {
-        /// What was asked for.
+        /// The requested job.
         job: String,
     },
     /// The job has no tree, or none of that name.
     #[error("{}", unknown_tree(tree.as_deref(), known))]
     UnknownTree {
-        /// What was asked for.
+        /// The requested tree.
         tree: Option<String>,
         /// Those of which something was seen.
         known: Vec<String>,
@@ -124,7 +124,7 @@ impl Jobs {
         Ok(api::MpiJobs { host: self.host.clone(), jobs })
     }
 
-    /// What is seen of a job.
+    /// Returns the details of a job.
     pub(crate) fn detail(&self, job: &str) -> Result<api::MpiJobDetail, JobsError> {
         self.ask(job, |follower, now| follower.detail(job, now, self.clock.wall()))
     }

@@ -49,8 +49,8 @@ pub struct Node {
     parts: Parts,
 }
 
-/// What runs on threads of its own, in the order in which it ends: whoever hands something on before whoever takes it. Nothing here
-/// is held by the hub, and the hub is gone with the last of those who hold it.
+/// Parts that run on threads of their own, in the order in which they end: whoever hands something on before whoever
+/// takes it. Nothing here is held by the hub, and the hub is gone with the last of those who hold it.
 struct Parts {
     /// Its threads read what no other part has to do with. Handlers of requests hold it too.
     jobs: Arc<Jobs>,
@@ -91,7 +91,7 @@ const N_LOOKS: usize = 5;
 /// The time between these reads: the kernel counts the time of a core in hundredths of a second.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// How often it is looked at whether the node can go on.
+/// Time between checks whether the node can go on.
 const LOOK_FOR_FAILURE_EVERY: Duration = Duration::from_millis(200);
 
 /// The task that serves requests. Dropping it cuts off those that are under way.
@@ -158,7 +158,7 @@ impl Node {
         Ok(Self { address, is_encrypted, absent, watch, hub: kept, server, parts })
     }
 
-    /// Where the node listens; the real port where 0 was asked for.
+    /// Returns the address at which the node listens; the real port if 0 was asked for.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -291,7 +291,8 @@ fn begin(
     Ok((parts, hub))
 }
 
-/// Where people find the page: by the host's name, unless it can be reached from this host alone or at one address.
+/// Returns the address of the page for people: by the host's name, unless it can be reached from this host alone or at
+/// one address.
 fn page_at(address: SocketAddr, is_encrypted: bool, host: &str) -> String {
     let scheme = if is_encrypted { "https" } else { "http" };
     if address.ip().is_unspecified() {
@@ -300,7 +301,7 @@ fn page_at(address: SocketAddr, is_encrypted: bool, host: &str) -> String {
     format!("{scheme}://{address}/")
 }
 
-/// That something of the host is measured.
+/// Checks that something of the host is measured.
 fn check_selection(config: &Config, clock: &dyn Clock) -> Result<(), StartError> {
     let has_no_label = |family: &&Family| family.label_name().is_none();
     if FAMILIES.iter().filter(has_no_label).any(|family| config.select.takes(&family.pattern)) {
@@ -321,7 +322,7 @@ fn check_selection(config: &Config, clock: &dyn Clock) -> Result<(), StartError>
     if ids.is_empty() { Ok(()) } else { Err(StartError::NothingSelected { n_signals: ids.len() }) }
 }
 
-/// What a hub stands on: an open store, and an engine with the series in it.
+/// The base of a hub: an open store, and an engine with the series in it.
 pub(crate) struct Base {
     facts: Facts,
     clock: Arc<dyn Clock>,
@@ -367,7 +368,7 @@ impl Base {
         Ok(Self { facts, clock, engine: Arc::new(Mutex::new(engine)), schedule, store, writing })
     }
 
-    /// What streams that go out have to know.
+    /// Returns the properties of the node that streams that go out need.
     fn home(&self) -> Home {
         let engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner);
         Home {
@@ -386,7 +387,7 @@ impl Base {
     }
 }
 
-/// As long as there is history of a series, it is worth being listed.
+/// Returns the time for which a silent series is listed: as long as there is history of it.
 fn patience(config: &Config) -> Duration {
     match config.data_dir {
         Some(_) => config.retention,

@@ -1,4 +1,4 @@
-//! Says in the log when something beside the node fails, and when it works again: once each.
+//! Logs when something beside the node fails, and when it works again: once each.
 
 /// Whether something fails, and was said to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -6,7 +6,7 @@ pub(crate) struct Outage {
     is_on: bool,
 }
 
-/// What is worth saying.
+/// A change that is worth reporting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
     Began,

@@ -26,13 +26,13 @@ use crate::schedule::whole_steps;
 /// Ticks that may wait for the outlet's thread: a second's worth at 100 Hz, then it is behind for good.
 const N_WAITING_MAX: usize = 100;
 
-/// As many as a description may list.
+/// Limit of the signals of a stream: as many as a description may list.
 const N_SIGNALS_MAX: usize = 4096;
 
 /// A description is one frame of at most 1 MiB; this is what its signals may take of it.
 const SIGNAL_BYTES_MAX: usize = 900 << 10;
 
-/// How often a keeper looks whether its stream still runs.
+/// Time between a keeper's checks whether its stream still runs.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// A reader that was too slow is a problem for so long.
@@ -41,31 +41,31 @@ const SLOW_FOR: Duration = Duration::from_secs(60);
 /// A stream that a node sends.
 #[derive(Clone, Debug)]
 pub struct OutletSettings {
-    /// What the stream is called.
+    /// The name of the stream.
     pub name: String,
-    /// Where it goes: `connect:` and `target:` endpoints, and `server:` to be asked how it is.
+    /// The endpoints of the stream: `connect:` and `target:` to send to, and `server:` for questions about its state.
     pub endpoints: Vec<Endpoint>,
-    /// What it carries.
+    /// The content of the stream.
     pub carries: Outgoing,
-    /// Which of the host's signals.
+    /// The host's signals that the stream carries.
     pub select: Selection,
-    /// What protects its connections.
+    /// The security of the stream's connections.
     pub security: Security,
 }
 
-/// What a stream of a node carries.
+/// The content of a stream of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outgoing {
     /// All signals of the host at each tick, as one measurement.
     Measurements,
     /// A forecast of each signal at each tick.
     Forecasts {
-        /// How far ahead, rounded up to whole steps.
+        /// The time ahead, rounded up to whole steps.
         horizon: Duration,
     },
 }
 
-/// What an outlet has to know of its node.
+/// Properties of the node that an outlet needs.
 #[derive(Clone)]
 pub(crate) struct Home {
     pub(crate) host: String,
@@ -97,7 +97,7 @@ struct Sending {
     select: Selection,
     head: Description,
     inlet: Inlet,
-    /// What readers were told that the values are of.
+    /// The ids of the values, as they were described to readers.
     described: Vec<Arc<str>>,
     /// The label of the first tick, from which numbers count.
     began: Option<Timestamp>,
@@ -109,7 +109,7 @@ struct Sending {
 /// Messages that somebody did not get.
 #[derive(Debug, Default)]
 struct Dropped {
-    /// By the inlet, because the outlet's thread was behind.
+    /// Messages dropped by the inlet, because the outlet's thread was behind.
     by_inlet: u64,
     n_seen: u64,
     last: Option<Timestamp>,
@@ -223,7 +223,7 @@ impl Outlet {
         self.sending().dropped.by_inlet
     }
 
-    /// What happened at each endpoint.
+    /// Returns the counts of each endpoint.
     pub(crate) fn status(&self) -> Vec<EndpointStatus> {
         // The first one is the inlet.
         self.running().as_ref().map(|running| running.status().split_off(1)).unwrap_or_default()
@@ -233,7 +233,7 @@ impl Outlet {
         self.status().iter().map(|status| status.counted.n_dropped).sum()
     }
 
-    /// What a person should look at, as of the tick labelled `now`.
+    /// Returns the problems that a person should look at, as of the tick labelled `now`.
     pub(crate) fn problems(&self, now: Timestamp) -> Vec<String> {
         let name = self.name();
         let mut problems = Vec::new();
@@ -297,7 +297,7 @@ fn open(settings: &OutletSettings, home: &Home) -> Result<(Running<Publisher>, I
     Ok((mirror.start()?, inlet))
 }
 
-/// How many steps ahead its forecasts go; `None` where it carries measurements.
+/// Returns the number of steps that the outlet forecasts ahead; `None` if it carries measurements.
 fn n_leads(settings: &OutletSettings, home: &Home) -> Option<usize> {
     match settings.carries {
         Outgoing::Measurements => None,
@@ -331,7 +331,7 @@ impl Sending {
         self.send(Message::Measurement(Measurement { number, time: label, values }));
     }
 
-    /// Says whether readers will be told.
+    /// Returns whether readers will be told.
     fn describe(&mut self, mut ids: Vec<Arc<str>>, unit: impl Fn(&str) -> String) -> bool {
         let mut n_bytes = 0;
         let signals: Vec<SignalName> = ids

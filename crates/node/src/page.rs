@@ -8,7 +8,7 @@ use axum::routing::get;
 
 /// A file of the page.
 struct File {
-    /// Where it is served.
+    /// The path at which the file is served.
     path: &'static str,
     content_type: &'static str,
     /// Weak, because it stands for the plain and the compressed form alike.

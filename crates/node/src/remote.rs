@@ -30,13 +30,13 @@ const NAME_BYTES_MAX: usize = 64;
 /// A server that takes remote write, and what it is to have.
 #[derive(Clone, Debug)]
 pub struct RemoteWrite {
-    /// What the server is called, in metrics, in problems and in the name of the buffer's file; told apart from all others.
+    /// The name of the server, in metrics, in problems and in the name of the buffer's file; unique among servers.
     pub name: String,
-    /// How it is written to.
+    /// Settings for writing to the server.
     pub settings: Settings,
-    /// Which signals.
+    /// The signals that are written.
     pub select: Selection,
-    /// How far ahead the forecasts are that it gets, up to a day; none for no forecasts.
+    /// Horizons of the forecasts that the server gets, up to a day; none for no forecasts.
     pub horizons: Vec<Duration>,
     /// The time between two forecasts of a signal, and between two reports on the node's own health.
     pub forecast_every: Duration,
@@ -50,7 +50,7 @@ pub(crate) struct Remote {
     name: Arc<str>,
     outlet: Outlet,
     writer: Writer,
-    /// Why the buffer cannot be written, while that is so.
+    /// The reason why the buffer cannot be written, while that is so.
     problem: Mutex<Option<String>>,
 }
 
@@ -96,7 +96,7 @@ impl RemoteWrite {
     }
 }
 
-/// That all can be met, and no two would have the same buffer.
+/// Checks that all settings can be met, and no two servers would have the same buffer.
 pub(crate) fn check(remotes: &[RemoteWrite]) -> Result<(), StartError> {
     let mut files = BTreeSet::new();
     for remote in remotes {
@@ -170,7 +170,7 @@ impl Remote {
         RemoteCounters { name: Arc::clone(&self.name), status, n_not_buffered }
     }
 
-    /// What a person should look at.
+    /// Returns the problems that a person should look at.
     pub(crate) fn problems(&self) -> Vec<String> {
         let status = self.writer.status();
         let buffer = self.problem.lock().unwrap_or_else(PoisonError::into_inner).clone();

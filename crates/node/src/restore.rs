@@ -1,5 +1,5 @@
-//! From the store to a running engine: the state of every series that was saved, and what came since, or else its last
-//! samples. Models take those once the node runs, through the same code as live ones.
+//! Restores a running engine from the store: the state of every series that was saved, and the samples since, or else
+//! its last samples. Models take those once the node runs, through the same code as live ones.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use crate::store::{Batch, Opened, StoreError, read};
 /// A state that is older than its last sample by more is not gone on from: to begin anew from the last samples is less work.
 const STATE_AGE_MAX: Duration = Duration::from_secs(2 * 3600);
 
-/// What a node begins with.
+/// State that a node begins with.
 pub(crate) struct Restored {
     pub(crate) engine: Engine,
     /// The last label that a sample of the host has.
     pub(crate) last_label: Option<Timestamp>,
-    /// What has to be written, because it is different from last time.
+    /// The changes that have to be written, because they differ from last time.
     pub(crate) changed: Batch,
 }
 
@@ -158,7 +158,7 @@ fn restore_state(opened: &Opened, entry: &mut Entry, last: Timestamp) -> rusqlit
     Ok(())
 }
 
-/// Of an entry without a state, as many as forecasters keep.
+/// Returns the samples; of an entry without a state, only the last, as many as forecasters keep.
 fn last_of(mut samples: Vec<(Timestamp, f64)>, entry: &Entry) -> Vec<(Timestamp, f64)> {
     if entry.last().is_none() {
         samples.drain(..samples.len().saturating_sub(entry.live.plan().n_kept));

@@ -19,7 +19,7 @@ pub(crate) struct Sampler {
     clock: Arc<dyn Clock>,
     schedule: Schedule,
     source: Box<dyn Source>,
-    /// What the source is; `None` for the host itself.
+    /// The feed of the source; `None` for the host itself.
     feed: Option<FeedPlan>,
     readings: Readings,
     hub: Arc<Hub>,

@@ -1,4 +1,4 @@
-//! When to sample and how to label the sample: a state machine that is told the time and reads no clock.
+//! Schedule of samples and of their labels: a state machine that is given the time and reads no clock.
 //!
 //! Deadlines are one step apart on the monotonic clock. Labels are whole multiples of the step in wall time, and they
 //! strictly increase, whatever is done to the wall clock:
@@ -25,7 +25,7 @@ pub(crate) struct Schedule {
     label: Timestamp,
 }
 
-/// What to do at this moment.
+/// The action at this moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wake {
     /// Nothing for this long.
@@ -43,7 +43,7 @@ pub(crate) struct Due {
     pub(crate) n_missed: u64,
     /// Labels since the last sample that the wall clock jumped over.
     pub(crate) n_jumped: u64,
-    /// How far the wall clock is behind the label, after it was set back. Zero in ordinary life.
+    /// Time by which the wall clock is behind the label, after it was set back. Zero in ordinary life.
     pub(crate) behind: Duration,
 }
 
@@ -62,7 +62,8 @@ impl Schedule {
         self.label
     }
 
-    /// What to do, given what the two clocks say. A sample is handed out once; take it before the next call.
+    /// Returns the action at these readings of the two clocks. A sample is handed out once; take it before the next
+    /// call.
     pub(crate) fn poll(&mut self, monotonic: Duration, wall: Timestamp) -> Wake {
         let Some(late) = monotonic.checked_sub(self.due) else {
             return Wake::Wait(self.due - monotonic);
@@ -90,7 +91,7 @@ impl Schedule {
     }
 }
 
-/// How many whole steps fit into `span`.
+/// Returns the number of whole steps that fit into `span`.
 pub(crate) fn whole_steps(span: Duration, step: Duration) -> u64 {
     u64::try_from(span.as_nanos() / step.as_nanos()).unwrap_or(u64::MAX)
 }

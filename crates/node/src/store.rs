@@ -36,10 +36,10 @@ pub(crate) const MEMORY_RETENTION_MAX: Duration = Duration::from_secs(3600);
 /// Transactions are this far apart at least, so that 100 ticks a second do not make 100 transactions.
 const COMMIT_EVERY: Duration = Duration::from_millis(100);
 
-/// How long to wait after a failed write: people free a disk within minutes, and a try costs little.
+/// Time to wait after a failed write: people free a disk within minutes, and a try costs little.
 const RETRY_EVERY: Duration = Duration::from_secs(3);
 
-/// How long a request waits for the disk, before it is told that the store cannot be written.
+/// Time that a request waits for the disk, before it gets the answer that the store cannot be written.
 const FLUSH_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// The whole minute that `time` lies in.
@@ -88,7 +88,7 @@ impl Opened {
         Ok(Self { place, writer, ageing })
     }
 
-    /// What an error on reading this store means.
+    /// Returns the meaning of an error on reading this store.
     pub(crate) fn explain(&self, error: rusqlite::Error) -> StoreError {
         self.place.explain(error)
     }

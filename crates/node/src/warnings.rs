@@ -37,19 +37,19 @@ const SEED: u64 = 1;
 /// Pictures of warnings that are raised at one look: a mail with more is read by nobody.
 const N_PICTURES_MAX: usize = 10;
 
-/// At its start a node knows no series; a little later it knows all of them.
+/// Time before the first look: at its start a node has no series; a little later it has all of them.
 const FIRST_AFTER: Duration = Duration::from_secs(5);
 
-/// Who is to be warned of what.
+/// Rules for warnings, and recipients of warnings.
 #[derive(Clone, Debug)]
 pub struct WarnSettings {
-    /// What somebody wants to be warned of.
+    /// The rules for what somebody wants to be warned of.
     pub rules: Option<RulesFile>,
-    /// Where warnings go.
+    /// The ways by which warnings are sent.
     pub ways: Vec<Way>,
     /// Time between two looks.
     pub every: Duration,
-    /// After which time others are told again of a warning that still stands; never unless given.
+    /// Time after which others are told again of a warning that still stands; never unless given.
     pub repeat: Option<Duration>,
     /// Whether signals that will leave their usual range are looked for.
     pub excursions: bool,
@@ -65,7 +65,7 @@ impl Default for WarnSettings {
 #[derive(Debug)]
 pub(crate) struct Warnings(#[expect(dead_code, reason = "dropping it ends the thread")] Thread);
 
-/// Whoever looks.
+/// The part of the node that looks.
 pub(crate) struct Warden {
     hub: Arc<Hub>,
     rules: Option<RulesFile>,
@@ -148,7 +148,7 @@ impl Warden {
         Ok(warden)
     }
 
-    /// With room for fewer outlooks.
+    /// Limits the warden to fewer outlooks.
     #[cfg(test)]
     pub(crate) fn limited_to(mut self, n_running: usize, n_steps: usize) -> Self {
         self.lookout = Lookout::new(Limits { n_running, n_steps });
@@ -227,7 +227,7 @@ impl Warden {
         refreshed.err().map(|error| text::with_causes(&error))
     }
 
-    /// Says in the log which rules of the file have no answer as they are written.
+    /// Logs the rules of the file that have no answer as they are written.
     fn log_refused(&self) {
         for rule in self.rules.iter().flat_map(|file| file.rules().rules()) {
             if let Err(error) = self.hub.check_rule(rule) {
@@ -298,7 +298,7 @@ fn way(post: &Post) -> api::WarningWay {
     api::WarningWay { name, n_told, n_waiting, n_given_up, problem }
 }
 
-/// What a rule is about, drawn. A warning without a picture is better than none.
+/// Draws the series of a rule. A warning without a picture is better than none.
 fn png(hub: &Hub, rule: &Rule, told: f64) -> Option<Arc<[u8]>> {
     let Rule { when: statement, within, lasting, .. } = rule.clone();
     let drawn = hub.picture(&Asked { statement, within, lasting, seasons: api::Seasons::Learned }, Some(told));

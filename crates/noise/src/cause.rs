@@ -1,4 +1,4 @@
-//! Who took the time of a detour, by what the kernel counted.
+//! Causes of detours, by what the kernel counted.
 //!
 //! Waiting in the scheduler's queue is measured in nanoseconds and therefore believed when it explains a good part of the detour. A
 //! count is believed when it moved by more than it does in as much time without a detour, which readings at random moments
@@ -15,7 +15,7 @@ const CHANCE: f64 = 0.05;
 /// Waiting explains a detour when it is at least this share of it.
 const EXPLAINING_RATIO: f64 = 0.25;
 
-/// Who took time.
+/// Cause of lost time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
@@ -33,20 +33,20 @@ pub enum Cause {
     Unread,
 }
 
-/// What moved between two readings.
+/// Movement of the counts between two readings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Look {
     /// The detour after which was looked; `None` at a random moment.
     pub detour: Option<usize>,
-    /// When, in nanoseconds of the run's clock.
+    /// Time of the reading, in nanoseconds of the run's clock.
     pub at_ns: u64,
     /// Time since the last look ended, in nanoseconds.
     pub window_ns: u64,
-    /// How much of it this thread did not run, by its processor time.
+    /// Part of that time in which this thread did not run, by its processor time, in nanoseconds.
     pub off_core_ns: u64,
-    /// How much of it this thread waited for the core; `None` where the kernel does not tell.
+    /// Part of that time in which this thread waited for the core; `None` if the kernel does not report it.
     pub run_delay_ns: Option<u64>,
-    /// How often it lost the core to another.
+    /// Number of times that this thread lost the core to another.
     pub involuntary: u64,
     /// Ticks stolen.
     pub steal_ticks: u64,
@@ -56,7 +56,7 @@ pub(crate) struct Look {
     pub soft_interrupts: Lines,
 }
 
-/// How often each count moves without a detour.
+/// Movement of each count without a detour.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Usual {
     moves: BTreeMap<(bool, Box<str>), u64>,
@@ -66,14 +66,14 @@ pub(crate) struct Usual {
 /// A verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Verdict {
-    /// Who took the time.
+    /// The cause.
     pub cause: Cause,
-    /// Counts or threads that say so.
+    /// Counts or threads that are the evidence.
     pub evidence: Vec<String>,
 }
 
 impl Usual {
-    /// By the looks without a detour.
+    /// Computes the usual movement from the looks without a detour.
     pub(crate) fn of<'a>(looks: impl IntoIterator<Item = &'a Look>) -> Self {
         let mut usual = Self::default();
         for look in looks.into_iter().filter(|look| look.detour.is_none()) {
@@ -90,7 +90,7 @@ impl Usual {
         usual
     }
 
-    /// Which of `moved` did so more than in as long a time without a detour. Without any such time, all did.
+    /// Returns those of `moved` that moved more than in as long a time without a detour; all without any such time.
     fn unusual(&self, is_soft: bool, moved: &[(Box<str>, u64)], window_ns: u64) -> Vec<String> {
         let is_unusual = |label: &str, by: u64| {
             if self.watched_ns == 0 {
@@ -117,8 +117,10 @@ fn chance_of_at_least(count: u64, expected: f64) -> f64 {
 }
 
 impl Verdict {
-    /// On a detour of `length_ns` by the look right after it. `is_interrupt_time_known`: whether the kernel takes interrupts out of
-    /// a thread's processor time, so that time off the core is not only stolen.
+    /// Judges a detour of `length_ns` by the look right after it.
+    ///
+    /// `is_interrupt_time_known`: whether the kernel takes interrupts out of a thread's processor time, so that time
+    /// off the core is not only stolen.
     #[must_use]
     pub(crate) fn of(look: &Look, length_ns: f64, usual: &Usual, is_interrupt_time_known: bool) -> Self {
         let explaining = EXPLAINING_RATIO * length_ns;
@@ -147,7 +149,7 @@ impl Verdict {
         }
     }
 
-    /// With evidence.
+    /// Builds a verdict from a cause and its evidence.
     pub(crate) fn by(cause: Cause, evidence: impl IntoIterator<Item = String>) -> Self {
         Self { cause, evidence: evidence.into_iter().collect() }
     }

@@ -1,4 +1,4 @@
-//! What the kernel counted on a core and for the thread that works there, read between two quanta.
+//! Kernel counters of a core and of the thread that works there, read between two quanta.
 //!
 //! Reading takes some tens of microseconds, which are left out of the quanta and of their time. What a counter moved by since the last
 //! reading happened during the detour that was the reason to read, or in the quanta before it; readings at random moments without
@@ -21,7 +21,7 @@ const COST_NS_MAX: f64 = 2e6;
 /// Readings whose median is a file's cost.
 const N_COST_READINGS: usize = 5;
 
-/// What of the kernel can be asked.
+/// Files with the kernel's counts.
 const FILES: [&str; 5] = ["stat", "interrupts", "softirqs", "thread-self/schedstat", "thread-self/status"];
 
 /// Counts by the label of their line.
@@ -35,9 +35,9 @@ pub(crate) struct Counters {
     position: usize,
     files: [Option<File>; FILES.len()],
     text: Vec<u8>,
-    /// Why a file is not read.
+    /// Reasons why files are not read.
     missing: Vec<String>,
-    /// What a reading takes at the median, in nanoseconds.
+    /// Median time of a reading, in nanoseconds.
     cost_ns: f64,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct Reading {
     pub interrupt_ticks: u64,
     /// Nanoseconds that this thread waited for the core.
     pub run_delay_ns: u64,
-    /// How often this thread lost the core to another.
+    /// Number of times that this thread lost the core to another.
     pub involuntary: u64,
     /// Interrupts on this core, by the label of their line.
     pub interrupts: Lines,
@@ -76,13 +76,13 @@ impl Counters {
         counters
     }
 
-    /// What a reading of all files takes at the median, in nanoseconds.
+    /// Returns the median time of a reading of all files, in nanoseconds.
     #[must_use]
     pub(crate) fn cost_ns(&self) -> f64 {
         self.cost_ns
     }
 
-    /// Which files are not read, and why.
+    /// Returns the files that are not read, with the reasons.
     #[must_use]
     pub(crate) fn missing(&self) -> &[String] {
         &self.missing
@@ -105,7 +105,7 @@ impl Counters {
         reading
     }
 
-    /// What interrupts are called beside their labels: the device or the purpose.
+    /// Returns the names of interrupts beside their labels: the device or the purpose.
     #[must_use]
     pub(crate) fn descriptions(&mut self) -> Vec<(Box<str>, String)> {
         match self.fill(1) {
@@ -178,7 +178,8 @@ impl Counters {
 }
 
 impl Reading {
-    /// What moved since `before`, by name: interrupts and then soft interrupts. A line that was not there before counts from 0.
+    /// Returns the lines that moved since `before`, by name: interrupts and then soft interrupts.
+    /// A line that was not there before counts from 0.
     #[must_use]
     pub(crate) fn moved_since(&self, before: &Self) -> (Lines, Lines) {
         (moved(&self.interrupts, &before.interrupts), moved(&self.soft_interrupts, &before.soft_interrupts))
@@ -233,7 +234,8 @@ fn column(text: &str, cpu: u32) -> Option<Lines> {
     Some(counts.collect())
 }
 
-/// What stands behind the counts of each line of /proc/interrupts: all of it for the kernel's own, the device for others.
+/// Returns the text behind the counts of each line of /proc/interrupts: all of it for the kernel's own, the device for
+/// others.
 fn descriptions(text: &str) -> Vec<(Box<str>, String)> {
     let n_columns = text.lines().next().map_or(0, |header| header.split_whitespace().count());
     let of_line = |line: &str| {

@@ -10,7 +10,7 @@ use statistics::{median, quantile_of_sorted};
 
 /// Quanta that share an undisturbed length: enough to find it to about a hundredth of its spread.
 pub(crate) const WINDOW: usize = 1_000;
-/// How many spreads above the centre chance does not reach in 10^8 quanta.
+/// Number of spreads above the centre that chance does not reach in 10^8 quanta.
 const N_SPREADS: f64 = 6.0;
 /// A window is slow when its undisturbed quanta take so much longer than the middle window's.
 const SLOW_RATIO: f64 = 0.02;
@@ -18,23 +18,23 @@ const SLOW_RATIO: f64 = 0.02;
 const Z_01: f64 = -2.326_347_9;
 const Z_25: f64 = -0.674_489_75;
 
-/// What time was lost, in one piece as far as can be told.
+/// Loss of time, in one piece as far as can be distinguished.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Detour {
-    /// Which quantum.
+    /// Position of the quantum.
     pub idx: usize,
-    /// When that quantum began, in nanoseconds of the run's clock.
+    /// Start of that quantum, in nanoseconds of the run's clock.
     pub at_ns: u64,
     /// The detour began at most so long after that.
     pub within_ns: f64,
-    /// How much time it took.
+    /// Length of the detour, in nanoseconds.
     pub length_ns: f64,
 }
 
-/// How long undisturbed quanta of a window take.
+/// Length of the undisturbed quanta of a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Baseline {
-    /// In the middle, in nanoseconds.
+    /// Centre, in nanoseconds.
     pub centre_ns: f64,
     /// Standard deviation, in nanoseconds.
     pub spread_ns: f64,
@@ -45,7 +45,7 @@ pub(crate) struct Baseline {
 /// All detours among some quanta, and how they were told.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Detection {
-    /// Of each window.
+    /// Baseline of each window.
     pub baselines: Vec<Baseline>,
     /// Quantum and length of each, in their order.
     pub detours: Vec<(usize, f64)>,
@@ -62,7 +62,7 @@ pub(crate) fn clock_limit_ns(clock: &ClockQuality) -> f64 {
 }
 
 impl Baseline {
-    /// Of quanta in any order, when none shorter than `clock_limit_ns` may be told. `None` without any.
+    /// Estimates the baseline of quanta in any order, with a limit of at least `clock_limit_ns`. `None` without any.
     #[must_use]
     pub(crate) fn of(lengths_ns: &[u32], clock_limit_ns: f64) -> Option<Self> {
         let mut sorted: Vec<f64> = lengths_ns.iter().copied().map(f64::from).collect();
@@ -73,7 +73,7 @@ impl Baseline {
         Some(Self { centre_ns, spread_ns, limit_ns: (N_SPREADS * spread_ns).max(clock_limit_ns) })
     }
 
-    /// By how much a quantum takes longer, if that is a detour.
+    /// Returns the excess of a quantum's length over the centre, if that is a detour.
     #[must_use]
     pub(crate) fn detour_ns(&self, length_ns: f64) -> Option<f64> {
         Some(length_ns - self.centre_ns).filter(|excess| *excess > self.limit_ns)
@@ -114,7 +114,7 @@ impl Detection {
         Self { baselines, detours, slow_ratio, slow_ns }
     }
 
-    /// Of a quantum's window.
+    /// Returns the baseline of a quantum's window.
     #[must_use]
     pub(crate) fn baseline(&self, idx: usize) -> Option<&Baseline> {
         self.baselines.get((idx / WINDOW).min(self.baselines.len().saturating_sub(1)))

@@ -30,21 +30,21 @@ pub(crate) struct Injector {
     thread: JoinHandle<Injected>,
 }
 
-/// What noise was made.
+/// Noise that was made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Injected {
     /// Pulses that began.
     pub n_pulses: u64,
-    /// What they took in the mean from their deadlines to their ends, or from their beginnings where these were late by more than half of
-    /// their length, in nanoseconds.
+    /// Mean length of the pulses, in nanoseconds: from their deadlines to their ends, or from their beginnings if these
+    /// were late by more than half of their length.
     pub mean_length_ns: f64,
     /// Deadlines that had passed before the pulse ahead of them ended; no pulse was made for them.
     pub n_missed: u64,
-    /// By how much the latest pulse came after its deadline, in nanoseconds.
+    /// Largest delay of a pulse after its deadline, in nanoseconds.
     pub latest_ns: u64,
-    /// Why it had no real-time priority, so that pulses came when the scheduler saw fit; `None` where it had.
+    /// Reason why it had no real-time priority, so that pulses came when the scheduler saw fit; `None` if it had one.
     pub not_real_time: Option<String>,
-    /// Why it was not bound to its core.
+    /// Reason why it was not bound to its core.
     pub not_bound: Option<String>,
 }
 
@@ -98,7 +98,8 @@ fn real_time() -> Result<(), thread_priority::Error> {
     set_thread_priority_and_policy(thread_native_id(), above_lowest(), policy)
 }
 
-/// Above a measured thread that was itself started with the lowest real-time priority, as `chrt -f 1` does on a busy machine.
+/// Returns a priority above that of a measured thread that was itself started with the lowest real-time priority,
+/// as `chrt -f 1` does on a busy machine.
 fn above_lowest() -> ThreadPriority {
     ThreadPriorityValue::try_from(10).map_or(ThreadPriority::Min, ThreadPriority::Crossplatform)
 }

@@ -10,15 +10,15 @@ use super::record::Row;
 /// One rank's times of all iterations.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Times {
-    /// Of the fixed work, in nanoseconds; those beyond 4.29 s count as that long.
+    /// Times of the fixed work, in nanoseconds; those beyond 4.29 s count as that long.
     pub computation_ns: Vec<u32>,
-    /// Of the allreduce, likewise.
+    /// Times of the allreduce, likewise.
     pub communication_ns: Vec<u32>,
-    /// Where iterations do not begin when the one before them ended.
+    /// Iterations that do not begin when the one before them ended.
     pub stretches: Vec<Stretch>,
 }
 
-/// What is counted over iterations.
+/// Counts over iterations.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Tally {
     thresholds_ns: Vec<f64>,
@@ -29,9 +29,9 @@ pub(crate) struct Tally {
 /// Mean and deviation of several ranks' times together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Pooled {
-    /// In nanoseconds.
+    /// Mean, in nanoseconds.
     pub mean_ns: f64,
-    /// With n - 1, in nanoseconds.
+    /// Standard deviation with n - 1, in nanoseconds.
     pub deviation_ns: f64,
 }
 
@@ -60,7 +60,7 @@ impl Times {
         *times.select_nth_unstable(middle / 2).1
     }
 
-    /// How far above `median_ns` each of some iterations is, in nanoseconds; 0 for those below.
+    /// Returns the excess of each of some iterations over `median_ns`, in nanoseconds; 0 for those below.
     pub(crate) fn excesses_ns(
         &self,
         row: Row,
@@ -96,7 +96,7 @@ impl Times {
         detection.detours.iter().map(detour).collect()
     }
 
-    /// When each iteration began, in nanoseconds of the run's clock.
+    /// Returns the start of each iteration, in nanoseconds of the run's clock.
     #[must_use]
     pub(crate) fn starts_ns(&self) -> Vec<u64> {
         let mut stretches = self.stretches.iter().peekable();
@@ -114,7 +114,7 @@ impl Times {
 }
 
 impl Tally {
-    /// Of nothing yet, by these thresholds.
+    /// Builds a tally of nothing yet, with these thresholds.
     #[must_use]
     pub(crate) fn new(thresholds_ns: &[f64]) -> Self {
         let n = thresholds_ns.len();
@@ -144,7 +144,7 @@ impl Tally {
         &self.late[row as usize]
     }
 
-    /// What the rank lost in late iterations under each threshold, in nanoseconds.
+    /// Returns the time that the rank lost in late iterations under each threshold, in nanoseconds.
     #[must_use]
     pub(crate) fn lost_ns(&self) -> &[f64] {
         &self.lost_ns
@@ -152,7 +152,7 @@ impl Tally {
 }
 
 impl Pooled {
-    /// Of each rank's (Chan, Golub and LeVeque 1979).
+    /// Pools the times of all ranks (Chan, Golub and LeVeque 1979).
     #[must_use]
     pub(crate) fn of(summaries: &[&Summary]) -> Self {
         let (mut count, mut mean, mut squares) = (0.0, 0.0, 0.0);

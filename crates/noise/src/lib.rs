@@ -1,4 +1,4 @@
-//! How much of a program's time the operating system takes: of parallel programs, and of single cores.
+//! Operating system noise: the time that the system takes from parallel programs, and from single cores.
 //!
 //! - On several ranks, under MPI ([`run()`]) or as threads of one process ([`run_threads`]): work of known length and an allreduce, repeatedly. An iteration in which any rank is late
 //!   delays all of them; how many there are, what they cost and on which hosts they begin is Bongo's Table 14 (thesis

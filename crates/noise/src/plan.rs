@@ -1,4 +1,4 @@
-//! What a run is asked for, as people write it, and what of that makes no sense.
+//! Plans of runs, as people write them, and the errors in them.
 //!
 //! Reading does not look at the machine; `check` does, by what it is told of it.
 
@@ -22,28 +22,28 @@ const CPU_MAX: u32 = 1 << 16;
 /// Fixed work between two allreduces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// So long, by calibration.
+    /// A length of time, by calibration.
     Span(Duration),
-    /// As long as an allreduce takes in the mean.
+    /// The mean length of an allreduce.
     Allreduce,
 }
 
 /// Noise to be made: `length` of spinning every `period`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Injection {
-    /// Of each pulse.
+    /// Length of each pulse.
     pub length: Duration,
-    /// From the beginning of a pulse to that of the next.
+    /// Time from the beginning of a pulse to that of the next.
     pub period: Duration,
 }
 
-/// How a core is watched (Sottile and Minnich 2004).
+/// Method by which a core is watched (Sottile and Minnich 2004).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
-    /// How long the same work takes, again and again (FWQ).
+    /// Time that the same work takes, again and again (FWQ).
     FixedWork,
-    /// How much work is done in the same time, again and again (FTQ).
+    /// Amount of work that is done in the same time, again and again (FTQ).
     FixedTime,
 }
 
@@ -52,13 +52,13 @@ pub enum Method {
 pub struct TogetherPlan {
     /// One part of the run for each.
     pub works: Vec<Work>,
-    /// How long each part takes.
+    /// Length of each part.
     pub time: Duration,
-    /// Ascending; the mean allreduce latency is always one more.
+    /// Thresholds, ascending; the mean allreduce latency is always one more.
     pub thresholds: Vec<Duration>,
     /// Noise to be made.
     pub injection: Option<Injection>,
-    /// On these ranks; on all where none is named.
+    /// Ranks on which noise is made; all ranks if none is named.
     pub injected_ranks: Vec<Rank>,
     /// Whether ranks only work, without an allreduce.
     pub is_apart: bool,
@@ -67,11 +67,11 @@ pub struct TogetherPlan {
 /// A run on the cores of one host, without MPI.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LocalPlan {
-    /// How long it takes; the methods share it evenly.
+    /// Length of the run; the methods share it evenly.
     pub time: Duration,
     /// Length of a quantum.
     pub quantum: Duration,
-    /// In this order.
+    /// Methods, in this order.
     pub methods: Vec<Method>,
     /// Cores, one thread on each.
     pub cpus: Vec<u32>,
@@ -81,11 +81,11 @@ pub struct LocalPlan {
     pub is_traced: bool,
 }
 
-/// What of a plan makes no sense.
+/// Errors of a plan.
 #[derive(Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// Not a length of time.
+    /// A text that is not a length of time.
     #[error(transparent)]
     Span(#[from] span::SpanError),
     /// A length of time that is zero.
@@ -97,11 +97,11 @@ pub enum PlanError {
     /// Work that does not fit into the run.
     #[error("{what} of {} is longer than the run of {}: lengthen --time or shorten it", span::format(*given), span::format(*time))]
     LongerThanRun {
-        /// What is too long.
+        /// The item that is too long.
         what: &'static str,
-        /// How long it is.
+        /// The length of the item.
         given: Duration,
-        /// What there is.
+        /// The length of the run.
         time: Duration,
     },
     /// More than is kept.
@@ -110,21 +110,21 @@ pub enum PlanError {
         span::format(*time), span::format(*piece)
     )]
     TooMany {
-        /// Of the run.
+        /// The length of the run.
         time: Duration,
         /// Quantum or work.
         piece: Duration,
-        /// How many.
+        /// The number of pieces.
         n: u128,
     },
     /// Too few quanta.
     #[error("a run of {} has {n} quanta of {}, but at least {N_QUANTA_MIN} are needed: lengthen --time or shorten --quantum", span::format(*time), span::format(*quantum))]
     TooFew {
-        /// Of one method.
+        /// The time of one method.
         time: Duration,
-        /// Of each.
+        /// The length of each quantum.
         quantum: Duration,
-        /// How many.
+        /// The number of quanta.
         n: u128,
     },
     /// Thresholds out of order.
@@ -138,35 +138,35 @@ pub enum PlanError {
     /// Noise that is not of the form.
     #[error("`{given}` is not noise that can be made: write its length and its period, as in 100us/10ms")]
     Injection {
-        /// As given.
+        /// The noise as given.
         given: String,
     },
     /// Noise that leaves no time for anything else.
     #[error("noise of {} every {} leaves less than half of the core: its period must be at least twice its length", span::format(*length), span::format(*period))]
     InjectionTooDense {
-        /// Of a pulse.
+        /// The length of a pulse.
         length: Duration,
-        /// Between pulses.
+        /// The period of the pulses.
         period: Duration,
     },
     /// A rank that is not there.
     #[error("there is no rank {given} to make noise on: ranks are 0 to {}", n_ranks - 1)]
     NoSuchRank {
-        /// As given.
+        /// The rank as given.
         given: Rank,
-        /// How many there are.
+        /// The number of ranks.
         n_ranks: u32,
     },
-    /// Not a list of cores.
+    /// A text that is not a list of cores.
     #[error("`{given}` is not a list of cores: write numbers and ranges, as in 0,2-3")]
     Cpus {
-        /// As given.
+        /// The text as given.
         given: String,
     },
     /// A core that this process may not use.
     #[error("core {given} is not allowed here: this process may run on {}", listed(allowed))]
     CpuNotAllowed {
-        /// As given.
+        /// The core as given.
         given: u32,
         /// All that are.
         allowed: Vec<u32>,
@@ -177,11 +177,11 @@ pub enum PlanError {
         span::format(*quantum), span::format(*needed)
     )]
     QuantumTooShort {
-        /// As given.
+        /// The quantum as given.
         quantum: Duration,
-        /// Of the clock.
+        /// Resolution of the clock, in nanoseconds.
         resolution_ns: u64,
-        /// Of a look.
+        /// Cost of a clock reading, in nanoseconds.
         cost_ns: f64,
         /// The shortest.
         needed: Duration,
@@ -189,7 +189,7 @@ pub enum PlanError {
 }
 
 impl Method {
-    /// As in results.
+    /// Returns the name of the method in results.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -270,7 +270,7 @@ impl TogetherPlan {
 }
 
 impl LocalPlan {
-    /// How long each method takes.
+    /// Returns the length of each method's part.
     #[must_use]
     pub fn time_of_method(&self) -> Duration {
         self.time / u32::try_from(self.methods.len().max(1)).unwrap_or(u32::MAX)

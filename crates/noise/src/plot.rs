@@ -7,7 +7,7 @@ use text::figure::span_ns;
 use super::record::{Core, DetourSeen, Envelope, NodeLate, Row, SpectrumSeen, kind};
 use super::table::peak_words;
 
-/// Of a chart, without the names beside it.
+/// Size of a chart, without the names beside it.
 const CHART: Size = Size { width: 960.0, height: 420.0 };
 /// Paces that have their words in a spectrum.
 const N_PEAKS_NAMED: usize = 3;
@@ -70,7 +70,7 @@ fn over_time(envelope: &Envelope) -> Chart {
     }
 }
 
-/// How many detours are of which length, both on logarithmic axes.
+/// Draws the number of detours of each length, both on logarithmic axes.
 fn lengths_of_detours(cpu: u32, lengths_us: &[f64]) -> Chart {
     let bar = |length: f64| (length.log10() * BARS_PER_DECADE).floor();
     let mut counts: std::collections::BTreeMap<i64, u32> = std::collections::BTreeMap::new();

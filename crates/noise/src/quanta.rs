@@ -15,7 +15,7 @@ use super::plan::N_KEPT_MAX;
 pub(crate) struct Lengths {
     /// Each piece's, in nanoseconds; those beyond 4.29 s count as that long.
     pub lengths_ns: Vec<u32>,
-    /// Where a piece does not begin when the one before it ended: the first piece is one.
+    /// Pieces that do not begin when the one before them ended: the first piece is one.
     pub stretches: Vec<Stretch>,
 }
 
@@ -24,16 +24,16 @@ pub(crate) struct Lengths {
 pub(crate) struct Stretch {
     /// Its first piece.
     pub first: usize,
-    /// When that began, in nanoseconds of the run's clock.
+    /// Start of that piece, in nanoseconds of the run's clock.
     pub start_ns: u64,
 }
 
-/// How much work was done in each of many equal lengths of time.
+/// Amount of work that was done in each of many equal lengths of time.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Counts {
-    /// When the first quantum began, in nanoseconds of the run's clock.
+    /// Start of the first quantum, in nanoseconds of the run's clock.
     pub start_ns: u64,
-    /// Of each.
+    /// Length of each quantum.
     pub quantum: Duration,
     /// Pieces of work that ended in each.
     pub counts: Vec<u32>,
@@ -102,14 +102,14 @@ pub(crate) fn fixed_time(clock: &Stopwatch, turns: u64, quantum: Duration, n: u6
     Counts { start_ns, quantum, counts }
 }
 
-/// As it is kept.
+/// Returns a length as it is kept.
 #[must_use]
 pub(crate) fn saturated(length_ns: u64) -> u32 {
     u32::try_from(length_ns).unwrap_or(u32::MAX)
 }
 
 impl Lengths {
-    /// When each piece began, in nanoseconds of the run's clock.
+    /// Returns the start of each piece, in nanoseconds of the run's clock.
     pub(crate) fn starts_ns(&self) -> impl Iterator<Item = u64> {
         let mut stretches = self.stretches.iter().peekable();
         let mut next_ns = 0;
@@ -131,7 +131,7 @@ impl Lengths {
 }
 
 impl Counts {
-    /// What of each quantum was lost, in nanoseconds, if the best one lost nothing.
+    /// Returns the part of each quantum that was lost, in nanoseconds, if the best one lost nothing.
     #[must_use]
     pub(crate) fn losses_ns(&self) -> Vec<u32> {
         let best = self.counts.iter().copied().max().unwrap_or(0).max(1);
@@ -139,7 +139,7 @@ impl Counts {
         self.counts.iter().map(|count| saturated((f64::from(best - count) * unit_ns) as u64)).collect()
     }
 
-    /// What one piece of work more or less amounts to, in nanoseconds.
+    /// Returns the time that one piece of work more or less amounts to, in nanoseconds.
     #[must_use]
     pub(crate) fn unit_ns(&self) -> f64 {
         self.quantum.as_nanos() as f64 / f64::from(self.counts.iter().copied().max().unwrap_or(0).max(1))

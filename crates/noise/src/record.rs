@@ -40,10 +40,10 @@ pub mod kind {
     pub const NOTE: &str = "noise.note";
 }
 
-/// How long an allreduce takes when nothing is computed between two of them.
+/// Length of an allreduce when nothing is computed between two of them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Allreduce {
-    /// Over all ranks and calls, in nanoseconds.
+    /// Mean over all ranks and calls, in nanoseconds.
     pub mean_ns: f64,
     /// The middle rank's median, in nanoseconds.
     pub median_ns: f64,
@@ -54,7 +54,7 @@ pub struct Allreduce {
 /// One part of a run: iterations of the same work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Part {
-    /// As asked for: `1ms`, `allreduce`.
+    /// The work as asked for: `1ms`, `allreduce`.
     pub work: String,
     /// Calibrated length of the work, in nanoseconds.
     pub work_ns: u64,
@@ -62,11 +62,12 @@ pub struct Part {
     pub n_iterations: u64,
     /// Time of all iterations, in the mean over ranks, in nanoseconds.
     pub run_ns: u64,
-    /// How long it was to take, in nanoseconds.
+    /// Time that it was to take, in nanoseconds.
     pub target_ns: u64,
     /// Whether it ended because no more iterations are kept.
     pub is_cut: bool,
-    /// By what share the work took longer, or shorter when negative, when it was calibrated again on the rank where that was worst.
+    /// Share by which the work took longer, or shorter when negative, when it was calibrated again, on the rank where
+    /// that was worst.
     pub drift_ratio: f64,
     /// Times that were longer than the 4.29 s that are kept.
     pub n_saturated: u64,
@@ -76,14 +77,14 @@ pub struct Part {
 }
 
 impl Part {
-    /// What its iterations consist of.
+    /// Returns the rows that its iterations consist of.
     pub fn rows(&self) -> impl Iterator<Item = Row> + use<> {
         let is_apart = self.is_apart;
         Row::ALL.into_iter().filter(move |row| !is_apart || *row != Row::Communication)
     }
 }
 
-/// What is counted of an iteration.
+/// Component of an iteration that is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Row {
@@ -98,47 +99,47 @@ pub enum Row {
 /// A row of Table 14 under one threshold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Late {
-    /// Of which part.
+    /// The work of the part.
     pub work: String,
-    /// Which times.
+    /// The component whose times are counted.
     pub row: Row,
-    /// Over all ranks and iterations, in nanoseconds.
+    /// Mean over all ranks and iterations, in nanoseconds.
     pub mean_ns: f64,
     /// Standard deviation of the same, in nanoseconds.
     pub deviation_ns: f64,
-    /// How far above its own median a rank's time is to be, in nanoseconds.
+    /// Excess of a rank's time over its own median that makes the time late, in nanoseconds.
     pub threshold_ns: f64,
     /// Whether that is the mean latency of an allreduce.
     pub is_allreduce: bool,
-    /// Iterations in which at least one rank's was.
+    /// Iterations in which at least one rank's time was late.
     pub n_late: u64,
     /// Their share.
     pub late_ratio: f64,
-    /// How much longer than at their medians ranks took for these iterations, in the mean over ranks, in nanoseconds. Of whole
-    /// iterations only: what one rank loses in the one part, others do in the other.
+    /// Time that ranks took for these iterations beyond their medians, in the mean over ranks, in nanoseconds.
+    /// Of whole iterations only: what one rank loses in the one part, others do in the other.
     pub lost_ns: Option<f64>,
-    /// That by the time of the run.
+    /// Lost time by the time of the run.
     pub lost_ratio: Option<f64>,
 }
 
 /// One rank's times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RankTimes {
-    /// Of which part.
+    /// The work of the part.
     pub work: String,
-    /// Whose.
+    /// The rank.
     pub rank: Rank,
-    /// Where it ran.
+    /// The host on which the rank ran.
     pub host: String,
-    /// Of the fixed work.
+    /// Times of the fixed work.
     pub computation: Summary,
-    /// Of the allreduce.
+    /// Times of the allreduce.
     pub communication: Summary,
-    /// Of both.
+    /// Times of both.
     pub iteration: Summary,
     /// Exact medians, which lateness is told from, in nanoseconds.
     pub medians_ns: [f64; 3],
-    /// By what share the work took longer when it was calibrated again, at the worst.
+    /// Share by which the work took longer when it was calibrated again, at the worst.
     pub drift_ratio: f64,
     /// Share of the part in which the rank was ready to run, and others had its core; `None` where the kernel does not tell.
     pub waited_ratio: Option<f64>,
@@ -147,38 +148,38 @@ pub struct RankTimes {
 /// Late iterations of one host: those in which at least one of its ranks was late.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeLate {
-    /// Of which part.
+    /// The work of the part.
     pub work: String,
     /// The host.
     pub host: String,
     /// Ranks on it.
     pub n_ranks: u32,
-    /// Which times.
+    /// The component whose times are counted.
     pub row: Row,
-    /// In nanoseconds.
+    /// Threshold, in nanoseconds.
     pub threshold_ns: f64,
     /// Late iterations.
     pub n_late: u64,
 }
 
-/// What one core showed by one method.
+/// Results of one core by one method.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Core {
-    /// Which.
+    /// The core.
     pub cpu: u32,
-    /// How it was watched.
+    /// Method by which the core was watched.
     pub method: Method,
-    /// In nanoseconds.
+    /// Length of a quantum, in nanoseconds.
     pub quantum_ns: f64,
     /// Quanta measured.
     pub n_quanta: u64,
-    /// What an undisturbed quantum took, or lost, in nanoseconds.
+    /// Time that an undisturbed quantum took, or lost, in nanoseconds.
     pub centre_ns: f64,
     /// Standard deviation of that, in nanoseconds.
     pub spread_ns: f64,
     /// The shortest detour that was told, in nanoseconds.
     pub limit_ns: f64,
-    /// Below this, the clock or the unit of work tells nothing, in nanoseconds.
+    /// Limit below which the clock or the unit of work resolves nothing, in nanoseconds.
     pub clock_limit_ns: f64,
     /// Time in quanta, in nanoseconds.
     pub observed_ns: u64,
@@ -188,7 +189,7 @@ pub struct Core {
     pub n_detours: u64,
     /// Time they took, in nanoseconds.
     pub lost_ns: f64,
-    /// That by the time in quanta.
+    /// Lost time by the time in quanta.
     pub lost_ratio: f64,
     /// Detours in a second of quanta.
     pub detours_per_sec: f64,
@@ -196,18 +197,18 @@ pub struct Core {
     pub lengths: Summary,
     /// Share of quanta in stretches where the core worked more slowly, for whatever reason.
     pub slow_ratio: f64,
-    /// What that cost, in nanoseconds; no part of `lost_ns`.
+    /// Time that those stretches cost, in nanoseconds; no part of `lost_ns`.
     pub slow_ns: f64,
-    /// Why nothing can be said of detours; the figures on them are then 0.
+    /// Reason why detours cannot be measured; the figures on them are then 0.
     pub not_measurable: Option<String>,
 }
 
 /// Detours of one cause on one core.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CauseShare {
-    /// Which core.
+    /// The core.
     pub cpu: u32,
-    /// Who took the time.
+    /// The cause of the lost time.
     pub cause: Cause,
     /// Detours.
     pub n_detours: u64,
@@ -220,40 +221,40 @@ pub struct CauseShare {
 /// One detour.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DetourSeen {
-    /// On which core.
+    /// The core.
     pub cpu: u32,
-    /// When its quantum began, in nanoseconds since the run began.
+    /// Start of its quantum, in nanoseconds since the run began.
     pub at_ns: u64,
-    /// How long it was, in nanoseconds.
+    /// Length of the detour, in nanoseconds.
     pub length_ns: f64,
-    /// Who took the time.
+    /// The cause of the lost time.
     pub cause: Cause,
-    /// What says so.
+    /// Evidence for the cause.
     pub evidence: Vec<String>,
-    /// How long before its end counters were last read, in nanoseconds: what they say is of that time. 0 where events of
-    /// the kernel were traced, or nobody looked.
+    /// Time from the last reading of the counters to the detour's end, in nanoseconds: the counts are of that time.
+    /// 0 if events of the kernel were traced, or the counters were not read.
     pub window_ns: u64,
 }
 
-/// What quanta took over time, a few hundred stretches of it.
+/// Lengths of quanta over time, in a few hundred stretches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Envelope {
     /// `core 0, fixed-work` or `work 1ms, latest rank`.
     pub name: String,
-    /// What is shown, with its unit.
+    /// Quantity that is shown, with its unit.
     pub what: String,
     /// Middle of each stretch in seconds; the shortest and the longest in it, in nanoseconds.
     pub points: Vec<(f64, f64, f64)>,
 }
 
-/// How lost time is spread over frequencies.
+/// Distribution of lost time over frequencies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpectrumSeen {
-    /// On which core.
+    /// The core.
     pub cpu: u32,
-    /// How it was watched.
+    /// Method by which the core was watched.
     pub method: Method,
-    /// Of the series that was transformed, in nanoseconds.
+    /// Step of the series that was transformed, in nanoseconds.
     pub step_ns: f64,
     /// Hertz, and squared nanoseconds lost per step.
     pub points: Vec<(f64, f64)>,
@@ -264,28 +265,28 @@ pub struct SpectrumSeen {
 /// Detours at even distances.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrainSeen {
-    /// Where: `core 0` or `rank 3, work 1ms`.
+    /// The place: `core 0` or `rank 3, work 1ms`.
     pub place: String,
-    /// What.
+    /// The train.
     pub train: Train,
 }
 
 /// Noise that was made, and whether it was found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InjectedNoise {
-    /// Where: `core 0` or `rank 3, work 1ms`.
+    /// The place: `core 0` or `rank 3, work 1ms`.
     pub place: String,
-    /// Of a pulse, as asked for, in nanoseconds.
+    /// Length of a pulse, as asked for, in nanoseconds.
     pub length_ns: u64,
-    /// From one pulse to the next, as asked for, in nanoseconds.
+    /// Time from one pulse to the next, as asked for, in nanoseconds.
     pub period_ns: u64,
-    /// What was made.
+    /// The noise that was made.
     pub injected: Injected,
     /// The train that is nearest to it, when it was found at all.
     pub recovered: Option<Recovered>,
 }
 
-/// How well noise was recovered.
+/// Errors of the recovered noise.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Recovered {
     /// The train's period by what was asked for, less 1.
@@ -294,7 +295,7 @@ pub struct Recovered {
     pub length_error_ratio: f64,
 }
 
-/// What is to be known to read the figures.
+/// Note that is needed to read the figures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Note {
     /// A sentence.
@@ -305,7 +306,7 @@ impl Row {
     /// All, as in Table 14.
     pub const ALL: [Self; 3] = [Self::Computation, Self::Communication, Self::Iteration];
 
-    /// As people call it.
+    /// Returns the name that people use.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -317,8 +318,8 @@ impl Row {
 }
 
 impl InjectedNoise {
-    /// With the train, of those found at the place, whose period and length are nearest to what was asked for, if both are within a factor
-    /// of two.
+    /// Compares the noise with the train, of those found at the place, whose period and length are nearest to what was
+    /// asked for, if both are within a factor of two.
     #[must_use]
     pub fn among(trains: &[Train], place: String, asked: Injection, injected: Injected) -> Self {
         let (period_ns, length_ns) = (asked.period.as_nanos() as u64, asked.length.as_nanos() as u64);

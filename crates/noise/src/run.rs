@@ -43,7 +43,8 @@ pub fn run(
     together(&Process::new(session), plan, clock, header, writer, tell)
 }
 
-/// Where each of so many threads of this process runs, and what work takes there: they calibrate at the same time, as they will work.
+/// Returns the placement of each of so many threads of this process, with the length of its calibrated work.
+/// The threads calibrate at the same time, as they will work.
 ///
 /// # Errors
 /// When there can be no further thread.

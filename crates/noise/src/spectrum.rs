@@ -1,4 +1,4 @@
-//! How lost time is spread over frequencies: what comes at a steady pace stands out as a peak at that pace, and at multiples of it.
+//! Spectrum of lost time: what comes at a steady pace stands out as a peak at that pace, and at multiples of it.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ const N_PEAKS_MAX: usize = 8;
 /// Power by frequency.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Spectrum {
-    /// Of the series that was transformed, in nanoseconds.
+    /// Step of the series that was transformed, in nanoseconds.
     pub step_ns: f64,
     /// Hertz and power, the latter in squared nanoseconds lost per step.
     pub points: Vec<(f64, f64)>,
@@ -38,7 +38,7 @@ pub struct Peak {
     pub within_hz: f64,
     /// One by the frequency, in nanoseconds.
     pub period_ns: f64,
-    /// How many times higher than the floor around it.
+    /// Height of the peak as a multiple of the floor around it.
     pub over_floor: f64,
     /// Multiples of this frequency that stand out as well.
     pub n_harmonics: usize,
@@ -65,7 +65,7 @@ pub(crate) fn losses(detours: &[Detour], start_ns: u64, end_ns: u64, step: Durat
     (losses, step_ns)
 }
 
-/// As many neighbours of a series taken together as leave no more than can be transformed.
+/// Sums as many neighbours of a series as leave no more than can be transformed. Returns the sums and their step.
 #[must_use]
 pub(crate) fn merged(losses: &[f64], step_ns: f64) -> (Vec<f64>, f64) {
     let n_together = losses.len().div_ceil(N_BINS_MAX).max(1);
@@ -73,7 +73,7 @@ pub(crate) fn merged(losses: &[f64], step_ns: f64) -> (Vec<f64>, f64) {
 }
 
 impl Spectrum {
-    /// Of time lost in steps of `step_ns`.
+    /// Computes the spectrum of time lost in steps of `step_ns`.
     ///
     /// # Errors
     /// Fewer than 4 steps, or nothing lost in any, or the same in all.
@@ -86,7 +86,7 @@ impl Spectrum {
     }
 }
 
-/// Where power stands out, multiples put to the lowest of their row.
+/// Finds the peaks of the power, with multiples put to the lowest of their row.
 fn peaks(frequencies: &[f64], powers: &[f64], span_ns: f64) -> Vec<Peak> {
     let n = powers.len();
     let floors = floors(powers);
@@ -123,14 +123,14 @@ fn peaks(frequencies: &[f64], powers: &[f64], span_ns: f64) -> Vec<Peak> {
     peaks
 }
 
-/// Whether a frequency is a multiple of a peak's, as well as both are known; not beyond where that says nothing.
+/// Whether a frequency is a multiple of a peak's, as well as both are known; false beyond where that means nothing.
 fn is_multiple(frequency: f64, peak: &Peak) -> bool {
     let times = (frequency / peak.frequency_hz).round();
     let uncertain = (times + 1.0) * peak.within_hz;
     times >= 2.0 && uncertain < 0.125 * peak.frequency_hz && (frequency - times * peak.frequency_hz).abs() <= uncertain
 }
 
-/// What noise around each frequency has for power: the median there, by that of an exponential of mean 1.
+/// Returns the power of noise around each frequency: the median there, by that of an exponential of mean 1.
 fn floors(powers: &[f64]) -> Vec<f64> {
     let width = (powers.len() / 40).max(N_FLOOR_MIN);
     let of_chunk = |chunk: &[f64]| vec![median(chunk).unwrap_or(0.0) / std::f64::consts::LN_2; chunk.len()];

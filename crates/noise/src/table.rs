@@ -281,7 +281,7 @@ fn cores_table(text: &mut String, cores: &[Core], outcome: &Outcome) -> Result<(
     Ok(())
 }
 
-/// What the table leaves out of a core: why it has no figures, or what its quanta take.
+/// Writes what the table leaves out of a core: the reason for missing figures, or the length of its quanta.
 fn core_line(text: &mut String, core: &Core) {
     let place = format!("core {}, {}", core.cpu, core.method.name());
     if let Some(why) = &core.not_measurable {
@@ -323,7 +323,7 @@ fn causes_table(text: &mut String, causes: &[CauseShare]) {
     text.push_str(&format!("\n{table}"));
 }
 
-/// As people call it.
+/// Returns the name that people use.
 fn cause_name(cause: Cause) -> &'static str {
     match cause {
         Cause::Switch => "another thread",

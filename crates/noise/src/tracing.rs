@@ -1,4 +1,4 @@
-//! What the kernel did on a core and when, by its tracepoints, for those who may read them.
+//! Activities of the kernel on a core and their times, by its tracepoints, for those who may read them.
 //!
 //! Tracing happens in an instance of our own below tracefs, so that nobody else's settings change; it is removed in the end, and so are
 //! those that killed runs left behind. The kernel's text gives microseconds. Writing an event down takes a fraction of one.
@@ -11,9 +11,9 @@ use std::process;
 use super::cause::{Cause, Verdict};
 use super::detour::Detour;
 
-/// Where tracefs is, if it is mounted.
+/// Places where tracefs is, if it is mounted.
 const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
-/// What our instances are called, before the process's number.
+/// Prefix of the names of our instances, before the process's number.
 const PREFIX: &str = "foretop-noise-";
 /// The kernel's buffer for each core. It holds some 100,000 events; when there are more, it keeps the last.
 const BUFFER_KB: u32 = 8 << 10;
@@ -42,22 +42,22 @@ pub(crate) struct Tracer {
 /// Something that had the core for a while.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Activity {
-    /// When it began, in nanoseconds of the monotonic clock.
+    /// Start, in nanoseconds of the monotonic clock.
     pub start_ns: u64,
-    /// When it ended.
+    /// End, in nanoseconds of the monotonic clock.
     pub end_ns: u64,
-    /// What it counts as.
+    /// The cause that it counts as.
     pub cause: Cause,
     /// Its name: a thread, an interrupt's device, a soft interrupt.
     pub name: String,
 }
 
-/// What was traced on a core.
+/// Activities that were traced on a core.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Activities {
-    /// In the order in which they ended.
+    /// The activities, in the order in which they ended.
     pub all: Vec<Activity>,
-    /// From when on the record is whole, in nanoseconds of the monotonic clock: the kernel keeps the last events.
+    /// Time from which on the record is whole, in nanoseconds of the monotonic clock: the kernel keeps the last events.
     pub whole_from_ns: u64,
 }
 
@@ -104,7 +104,7 @@ impl Tracer {
         let _ = fs::write(self.instance.join("tracing_on"), "0");
     }
 
-    /// What had core `cpu` beside thread `thread`, once tracing was paused.
+    /// Returns the activities that had core `cpu` beside thread `thread`, once tracing was paused.
     ///
     /// # Errors
     /// When the record cannot be read.
@@ -137,7 +137,7 @@ fn remove_left_behind(root: &Path) {
     }
 }
 
-/// As the kernel reads sets of cores: groups of 32 bits, the highest first.
+/// Formats a set of cores as the kernel reads it: groups of 32 bits, the highest first.
 fn mask(cpus: &[u32]) -> String {
     let n_groups = cpus.iter().max().map_or(1, |cpu| cpu / 32 + 1);
     let bits =
@@ -194,7 +194,7 @@ fn stamp(text: &str) -> Option<u64> {
     is_stamp.then(|| ns(seconds, 1_000_000_000)?.checked_add(ns(micros, STEP_NS)?)).flatten()
 }
 
-/// What an event ends, the innermost of its cause where there is no name, and what it begins.
+/// The activity that an event ends, the innermost of its cause if there is no name, and the one that the event begins.
 type Edges = (Option<(Cause, Option<String>)>, Option<(Cause, String)>);
 
 fn edges(event: &str, fields: &str, thread: i32) -> Edges {
@@ -212,7 +212,7 @@ fn edges(event: &str, fields: &str, thread: i32) -> Edges {
     }
 }
 
-/// From one thread to another: what ends and begins is the time of those that are not `thread`.
+/// Returns the edges of a switch between threads: what ends and begins is the time of those that are not `thread`.
 fn switch(fields: &str, thread: i32) -> Edges {
     let number = |key: &str| field(fields, key)?.split_whitespace().next()?.parse::<i32>().ok();
     let name = field(fields, "next_comm=").and_then(|rest| Some(rest.rsplit_once(" next_pid=")?.0.to_owned()));
@@ -232,8 +232,8 @@ fn action(fields: &str) -> String {
 }
 
 impl Activities {
-    /// Who took the time of each detour; `offset_ns` is what the monotonic clock shows when the run's shows 0. `None` for detours from
-    /// before the record is whole.
+    /// Judges the detours; `offset_ns` is the time of the monotonic clock when the run's clock shows 0.
+    /// `None` for detours from before the record is whole.
     #[must_use]
     pub(crate) fn verdicts(&self, detours: &[Detour], offset_ns: i64) -> Vec<Option<Verdict>> {
         let longest_ns = self.all.iter().map(|activity| activity.end_ns - activity.start_ns).max().unwrap_or(0);
@@ -253,7 +253,7 @@ impl Activities {
     }
 }
 
-/// By those that lie in a detour's quantum, `bounds`.
+/// Judges a detour by the activities that lie in its quantum, `bounds`.
 fn verdict(inside: &[&Activity], length_ns: f64, bounds: (u64, u64)) -> Verdict {
     // Each may be a step longer than the kernel's text says.
     let overlap_ns = |activity: &Activity| {

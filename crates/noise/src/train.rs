@@ -17,13 +17,13 @@ const N_CLASS_MAX: usize = 20_000;
 const N_PULSES_MIN: usize = 8;
 /// A train that shows less of its pulses is not told of.
 const COVERAGE_MIN: f64 = 0.2;
-/// How many deviations above chance the count of detours on the grid is at least. High, since many grids are tried.
+/// Least number of deviations of the count of detours on the grid above chance. High, because many grids are tried.
 const DEVIATIONS_MIN: f64 = 8.0;
 /// Periods proposed for a class.
 const N_PROPOSALS: usize = 8;
 /// Neighbours whose distances are looked at: a pulse may have so many strangers before the next.
 const N_NEIGHBOURS: usize = 3;
-/// What a pulse may come late by, as a share of the period, beside what is not known of its time.
+/// Lateness that a pulse may have, as a share of the period, beside the uncertainty of its time.
 const JITTER_RATIO: f64 = 0.01;
 /// Trains told of.
 const N_TRAINS_MAX: usize = 6;
@@ -33,20 +33,20 @@ const Z: f64 = 1.959_964;
 /// A figure and where it lies with a confidence of 95 %.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
-    /// In nanoseconds.
+    /// Value in nanoseconds.
     pub value_ns: f64,
-    /// In nanoseconds.
+    /// Confidence interval in nanoseconds.
     pub interval: Interval,
 }
 
 /// Detours at even distances.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Train {
-    /// From one pulse to the next.
+    /// Time from one pulse to the next.
     pub period: Estimate,
-    /// Of a pulse, at the median.
+    /// Median length of a pulse.
     pub length: Estimate,
-    /// When the first one came, in nanoseconds of the run's clock.
+    /// Time of the first pulse, in nanoseconds of the run's clock.
     pub first_ns: f64,
     /// Pulses seen.
     pub n_pulses: usize,

@@ -35,7 +35,7 @@ pub(crate) struct Watch {
     blind_ns: u64,
 }
 
-/// What a watch saw.
+/// Results of a watch.
 #[derive(Debug)]
 pub(crate) struct Watched {
     /// All looks.
@@ -44,7 +44,7 @@ pub(crate) struct Watched {
     pub blind_ns: u64,
     /// Files that were not read, and why.
     pub missing: Vec<String>,
-    /// What interrupts are called beside their labels.
+    /// Names of interrupts beside their labels.
     pub descriptions: Vec<(Box<str>, String)>,
     /// Whether the kernel takes interrupts out of a thread's processor time.
     pub is_interrupt_time_known: bool,
@@ -73,7 +73,8 @@ impl Watch {
         watch
     }
 
-    /// After quantum `idx`, which ended at `end_ns` and took `length_ns`. Says whether it looked, which takes time.
+    /// Looks after quantum `idx`, which ended at `end_ns` and took `length_ns`, if a look is due.
+    /// Returns whether it looked, which takes time.
     pub(crate) fn after(&mut self, idx: usize, end_ns: u64, length_ns: u64) -> bool {
         let is_detour = self.baseline.detour_ns(length_ns as f64).is_some();
         let is_due = is_detour || end_ns >= self.next_control_ns;

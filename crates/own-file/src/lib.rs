@@ -15,18 +15,18 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-/// What is in the place of a file or folder of ours.
+/// Something that is not ours in the place of a file or folder of ours.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotOurs {
     /// A symbolic link, a FIFO or the like.
     #[error("`{}` is {found} where {needed} is needed; move it away", path.display())]
     Kind {
-        /// Where it is.
+        /// The path.
         path: PathBuf,
-        /// What is there.
+        /// The kind of file that is there.
         found: &'static str,
-        /// What has to be there.
+        /// The kind of file that has to be there.
         needed: &'static str,
     },
     /// Somebody else's.
@@ -35,17 +35,17 @@ pub enum NotOurs {
         path.display()
     )]
     Owner {
-        /// Where it is.
+        /// The path.
         path: PathBuf,
-        /// Whose it is.
+        /// The owner.
         owner: u32,
-        /// Who runs this.
+        /// The user who runs this program.
         user: u32,
     },
     /// A folder that others can enter.
     #[error("the folder `{}` is open to others (mode {mode:03o}); run: chmod 700 '{}'", path.display(), path.display())]
     Open {
-        /// Where it is.
+        /// The path.
         path: PathBuf,
         /// Its permission bits.
         mode: u32,

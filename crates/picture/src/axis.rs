@@ -3,15 +3,15 @@
 /// One direction of a chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// What it measures, with the unit.
+    /// Quantity that the axis measures, with the unit.
     pub label: String,
-    /// How values are spread.
+    /// Spread of the values.
     pub scale: Scale,
     /// The values at its ends, the lower one first.
     pub range: (f64, f64),
 }
 
-/// How values are spread along an axis.
+/// Spread of values along an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// Evenly.
@@ -37,14 +37,15 @@ impl Axis {
         Self { label: label.into(), scale, range: (scale.undo(low - room), scale.undo(high + room)) }
     }
 
-    /// How far along the axis `value` lies: 0 at the lower end, 1 at the upper; `None` for what has no place on it.
+    /// Returns the position of `value` along the axis: 0 at the lower end, 1 at the upper; `None` for what has no
+    /// place on it.
     pub(crate) fn share(&self, value: f64) -> Option<f64> {
         let (low, high) = (self.scale.apply(self.range.0), self.scale.apply(self.range.1));
         let share = (self.scale.apply(value) - low) / (high - low);
         (-1e-9..=1.0 + 1e-9).contains(&share).then_some(share)
     }
 
-    /// The values to write, and how: about five round numbers.
+    /// Returns the values to write, and their texts: about five round numbers.
     pub(crate) fn ticks(&self) -> Vec<(f64, String)> {
         match self.scale {
             Scale::Linear => self.linear_ticks(0.0),
@@ -98,7 +99,7 @@ impl Scale {
     }
 }
 
-/// In plain notation from 0.001 to a million, with a true minus sign.
+/// Returns the number in plain notation from 0.001 to a million, with a true minus sign.
 fn number(value: f64, n_decimals: usize) -> String {
     let is_plain = value == 0.0 || (n_decimals <= 4 && value.abs() < 1e6);
     let text = if is_plain { format!("{value:.n_decimals$}") } else { format!("{value:.1e}").replace(".0e", "e") };

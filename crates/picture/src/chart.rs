@@ -9,9 +9,9 @@ pub struct Chart {
     pub title: String,
     /// A sentence below the title that says how to read it; may be empty.
     pub caption: String,
-    /// To the right.
+    /// Axis to the right.
     pub x: Axis,
-    /// Upward.
+    /// Axis upward.
     pub y: Axis,
     /// The first one undermost.
     pub marks: Vec<Mark>,
@@ -32,20 +32,20 @@ pub enum Mark {
     Track(Vec<(f64, f64)>, Colour),
     /// A thick line.
     Bar {
-        /// Where it begins.
+        /// Begin of the line.
         from: (f64, f64),
-        /// Where it ends.
+        /// End of the line.
         to: (f64, f64),
         /// Its colour.
         colour: Colour,
-        /// How thick it is, in pixels.
+        /// Thickness of the line, in pixels.
         height: f64,
     },
     /// A band over the whole height of the field.
     Band {
-        /// Where it begins, to the right.
+        /// Begin of the band, to the right.
         from: f64,
-        /// Where it ends.
+        /// End of the band.
         to: f64,
         /// Its colour, which should be a pale one.
         colour: Colour,
@@ -60,7 +60,7 @@ pub enum Mark {
 
 const TITLE_SIZE: f64 = 16.0;
 const LABEL_SIZE: f64 = 12.0;
-/// What titles, numbers and labels take around the field of the marks.
+/// Room that titles, numbers and labels take around the field of the marks.
 const ROOM: Room = Room { left: 84.0, right: 22.0, top: 52.0, bottom: 48.0 };
 
 struct Room {

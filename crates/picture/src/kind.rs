@@ -7,7 +7,7 @@ use crate::{Picture, PngError};
 /// PNGs are sharp on screens of twice the usual resolution.
 const DENSITY: f64 = 2.0;
 
-/// How a picture is written.
+/// Format in which a picture is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Lines and words, sharp at any size.
@@ -20,7 +20,7 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{given}` is no kind of picture: write svg or png")]
 pub struct UnknownKind {
-    /// As given.
+    /// The name as given.
     given: String,
 }
 
@@ -28,7 +28,7 @@ impl Kind {
     /// The names of all kinds, with which files end.
     pub const NAMES: [&'static str; 2] = ["svg", "png"];
 
-    /// What a file's name ends with.
+    /// Returns the ending of a file's name.
     #[must_use]
     pub fn extension(self) -> &'static str {
         match self {
@@ -51,7 +51,7 @@ impl FromStr for Kind {
 }
 
 impl Picture {
-    /// As the bytes of a file of that kind.
+    /// Returns the picture as the bytes of a file of that kind.
     ///
     /// # Errors
     /// A PNG of no pixels, or of too many.

@@ -27,16 +27,16 @@ pub struct Picture {
     pub width: f64,
     /// Height in pixels.
     pub height: f64,
-    /// What is on it, the first one undermost.
+    /// Shapes on the paper, the first one undermost.
     pub shapes: Vec<Shape>,
 }
 
 /// A place in a picture, in pixels to the right and downward.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {
-    /// To the right.
+    /// Distance to the right.
     pub x: f64,
-    /// Downward.
+    /// Distance downward.
     pub y: f64,
 }
 
@@ -56,7 +56,7 @@ pub struct Frame {
 pub enum Shape {
     /// Straight lines from each place to the next.
     Line {
-        /// At least two, or nothing is seen.
+        /// Places of the line: at least two, or nothing is seen.
         places: Vec<Place>,
         /// Its colour.
         colour: Colour,
@@ -78,27 +78,27 @@ pub enum Shape {
     Words {
         /// The words.
         text: String,
-        /// On the base line, at the end or middle that `anchor` says.
+        /// Place on the base line, at the end or middle given by `anchor`.
         at: Place,
         /// Height of the font in pixels.
         size: f64,
         /// Their colour.
         colour: Colour,
-        /// Which part of the words is at the place.
+        /// Part of the words that is at the place.
         anchor: Anchor,
         /// Whether they run upward rather than to the right.
         is_upward: bool,
     },
 }
 
-/// Which part of words is at their place.
+/// Part of words that is at their place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
-    /// Where they begin.
+    /// The begin of the words.
     Start,
     /// Halfway.
     Middle,
-    /// Where they end.
+    /// The end of the words.
     End,
 }
 
@@ -107,18 +107,18 @@ pub enum Anchor {
 pub struct Colour(pub u8, pub u8, pub u8);
 
 impl Colour {
-    /// Of words.
+    /// Colour of words.
     pub const INK: Self = Self(0x2b, 0x2f, 0x36);
-    /// Of axes and explanations.
+    /// Colour of axes and explanations.
     pub const SHADE: Self = Self(0x6b, 0x72, 0x80);
-    /// Of lines behind the data.
+    /// Colour of lines behind the data.
     pub const GRID: Self = Self(0xe3, 0xe6, 0xea);
-    /// Of data.
+    /// Colour of data.
     pub const DATA: Self = Self(0x1f, 0x5f, 0xa8);
-    /// Of what was fitted to data.
+    /// Colour of what was fitted to data.
     pub const FIT: Self = Self(0xc2, 0x41, 0x0c);
-    /// Of several lines in one chart. The first eight are told apart by people who do not see all colours (Okabe and Ito 2008); after
-    /// twelve they begin again.
+    /// Colours of several lines in one chart. The first eight are told apart by people who do not see all colours
+    /// (Okabe and Ito 2008); after twelve they begin again.
     pub const APART: [Self; 12] = [
         Self(0x00, 0x72, 0xb2),
         Self(0xd5, 0x5e, 0x00),

@@ -2,13 +2,13 @@
 
 use crate::{Chart, Colour, Frame, Picture, Place, Shape};
 
-/// From one name to the next.
+/// Distance from one name to the next.
 const LINE_HEIGHT: f64 = 18.0;
-/// Of names.
+/// Size of names.
 const TEXT_SIZE: f64 = 12.0;
-/// Before a name: a piece of the line that it is of.
+/// Room before a name: a piece of the line that the name is of.
 const INDENT: f64 = 24.0;
-/// From the upper edge of a chart to the first name.
+/// Distance from the upper edge of a chart to the first name.
 const TOP: f64 = 64.0;
 /// A letter, on average, and somewhat more.
 const LETTER_WIDTH: f64 = 7.5;
@@ -22,12 +22,12 @@ pub struct Panel {
     pub legend: Vec<(String, Colour)>,
 }
 
-/// How large something is, in pixels.
+/// Size of something, in pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Size {
-    /// To the right.
+    /// Size to the right.
     pub width: f64,
-    /// Downward.
+    /// Size downward.
     pub height: f64,
 }
 

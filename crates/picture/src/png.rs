@@ -11,7 +11,7 @@ const FONT: &[u8] = include_bytes!("../fonts/DejaVuSans-subset.ttf");
 /// Wider or higher pictures are refused: 16,000 by 16,000 pixels take a gigabyte.
 const N_PIXELS_MAX: f64 = 16_000.0;
 
-/// Why a picture does not become a PNG.
+/// The reason why a picture does not become a PNG.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PngError {
@@ -26,13 +26,13 @@ pub enum PngError {
     /// The encoder failed.
     #[error("cannot encode a PNG: {problem}")]
     Encode {
-        /// What it says.
+        /// Message of the encoder.
         problem: String,
     },
 }
 
 impl Picture {
-    /// As the bytes of a PNG file with `density` times as many pixels each way.
+    /// Returns the picture as the bytes of a PNG file with `density` times as many pixels each way.
     ///
     /// # Errors
     /// A size of no pixels, or of more than 16,000 each way.

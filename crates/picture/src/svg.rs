@@ -10,7 +10,7 @@ use crate::{Anchor, Colour, Picture, Place, Shape};
 const FONTS: &str = "'DejaVu Sans', Verdana, sans-serif";
 
 impl Picture {
-    /// As the text of an SVG file.
+    /// Returns the picture as the text of an SVG file.
     #[must_use]
     pub fn to_svg(&self) -> String {
         let Self { width, height, shapes } = self;

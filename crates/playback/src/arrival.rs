@@ -1,11 +1,12 @@
-//! What will arrive: rates over some seconds, forecast with their errors.
+//! Forecast of arrival: rates over some seconds, with their errors.
 
 use predict::{Live, Means, Policy, WindowErrors};
 
 /// Seconds of a sample. Segments of streams come every 2 to 6 s: shorter samples would be of lumps.
 const SAMPLE_SECONDS: usize = 4;
 
-/// How far ahead, in samples. The last is the look-ahead of the controller: the way from 1.0 to 0.8 takes 10 s at its slew.
+/// Lead times of the forecasts, in samples. The last is the look-ahead of the controller: the way from 1.0 to 0.8 takes
+/// 10 s at its slew.
 const LEADS: [usize; N_LEADS] = [1, 2, 3, 5, 8];
 
 const N_LEADS: usize = 5;
@@ -16,7 +17,7 @@ const RATE_MAX: f64 = 4.0;
 /// The unlucky and the lucky course: one of five is worse, or better. One of ten would stall less still, and slow down more often than it is worth.
 const TAIL: f64 = 0.2;
 
-/// Before so many forecasts were checked, the error is the model's word, which slows nobody down.
+/// The number of checked forecasts before which the error is the model's own, which slows nobody down.
 const N_CHECKED_MIN: usize = 4;
 
 /// The mean rate of arrival over the next seconds.
@@ -26,7 +27,7 @@ pub struct Reach {
     pub seconds: f64,
     /// If it goes badly: the 20 % quantile.
     pub least_rate: f64,
-    /// What is expected.
+    /// The expected rate.
     pub expected_rate: f64,
     /// If it goes well: the 80 % quantile.
     pub greatest_rate: f64,
@@ -46,7 +47,7 @@ impl Arrival {
         Self::of(|_| [rate; 3])
     }
 
-    /// What is expected over the whole look-ahead.
+    /// Returns the expected rate over the whole look-ahead.
     #[must_use]
     pub fn expected_rate(&self) -> f64 {
         self.reaches[N_LEADS - 1].expected_rate
@@ -79,7 +80,8 @@ impl Arrival {
         Self { reaches: std::array::from_fn(lower) }
     }
 
-    /// Of `rate_over`, which says for the next so many seconds what is bad luck, expected, and good luck.
+    /// Builds a forecast from `rate_over`, which returns the unlucky, the expected and the lucky rate over the next so
+    /// many seconds.
     #[must_use]
     pub fn of(mut rate_over: impl FnMut(f64) -> [f64; 3]) -> Self {
         let reach = |lead: usize| {
@@ -142,7 +144,7 @@ impl Arrivals {
         self.was_held_back = false;
     }
 
-    /// What will arrive; `None` before two seconds are known.
+    /// Returns the forecast of arrival; `None` before two seconds are known.
     #[must_use]
     pub fn forecast(&self) -> Option<Arrival> {
         self.forecast

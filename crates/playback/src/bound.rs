@@ -20,11 +20,11 @@ use crate::{Arrival, Limits, Reach, Situation};
 /// Rates between which play goes on; the least can be below 0 and `greatest` infinite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// Below it the buffer overflows.
+    /// The rate below which the buffer overflows.
     pub least_rate: f64,
-    /// Above it the buffer runs out.
+    /// The rate above which the buffer runs out.
     pub by_arrival: f64,
-    /// Above it decoding falls behind.
+    /// The rate above which decoding falls behind.
     pub by_decoding: f64,
 }
 
@@ -36,13 +36,13 @@ impl Bounds {
     }
 }
 
-/// What is kept in the buffer, for arrival that comes in lumps.
+/// Reserve in the buffer, for arrival that comes in lumps.
 const RESERVE_SECONDS: f64 = 2.0;
 
 /// And no more than this share of the start-up buffer, where that is short.
 const RESERVE_SHARE: f64 = 0.4;
 
-/// What stays decoded ahead of play, for a CPU that is lost between two samples.
+/// Reserve that stays decoded ahead of play, for a CPU that is lost between two samples.
 const DECODED_RESERVE_SECONDS: f64 = 1.0;
 
 /// The way from the requested rate to the slowest takes 10 s at the greatest slew and the usual limits, half of it at the old rate in
@@ -80,7 +80,7 @@ pub fn bounds(situation: &Situation, limits: Limits) -> Bounds {
     Bounds { least_rate: least, by_arrival: arriving, by_decoding: decoded }
 }
 
-/// What play takes from, and how it is filled.
+/// A supply from which play takes, and the media that are left.
 struct Supply {
     held_seconds: f64,
     reserve_seconds: f64,
@@ -93,12 +93,12 @@ impl Supply {
         filling.reaches.iter().map(of).fold(f64::INFINITY, f64::min)
     }
 
-    /// What is held beyond the reserve; below 0 when that is used.
+    /// Returns the media that are held beyond the reserve; below 0 when the reserve is used.
     fn spare(&self) -> f64 {
         self.held_seconds - self.reserve_seconds
     }
 
-    /// What is still to come; infinite for a medium without an end.
+    /// Returns the media that are still to come; infinite for a medium without an end.
     fn to_come(&self) -> f64 {
         self.left_seconds.map_or(f64::INFINITY, |left| left - self.held_seconds)
     }

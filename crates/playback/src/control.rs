@@ -9,7 +9,7 @@ const MEAN_SECONDS: f64 = 60.0;
 /// The least difference from the request that needs a cause.
 const NOTICEABLE: f64 = 0.005;
 
-/// Why the rate is not what the listener asked for.
+/// The reason why the rate is not what the listener asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// Media arrive too slowly: by the disk, the network or the sender, whichever it is.
@@ -24,14 +24,15 @@ pub enum Cause {
     Slew,
 }
 
-/// What the controller says of the next moment.
+/// The controller's decision for the next moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decision {
     /// The rate to play at, within the limits.
     pub rate: f64,
-    /// Why it is not the requested one, if it is not.
+    /// The reason why the rate is not the requested one, if it is not.
     pub cause: Option<Cause>,
-    /// How long the buffer lasts at this rate, if what is expected arrives; `None` for as far as the forecast looks, or longer.
+    /// The time that the buffer lasts at this rate, if what is expected arrives; `None` for as far as the forecast
+    /// looks, or longer.
     pub until_break_seconds: Option<f64>,
     /// The mean of recent rates: an exponentially weighted one, with a memory of a minute.
     pub mean_rate: f64,
@@ -47,7 +48,7 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// Before play, of a listener who asks for `requested_rate`.
+    /// Builds a controller before play, for a listener who asks for `requested_rate`.
     #[must_use]
     pub fn new(law: Law, limits: Limits, requested_rate: f64) -> Self {
         Self { law, limits, state: State::silent(requested_rate), mean_rate: requested_rate }
@@ -69,7 +70,7 @@ impl Controller {
         self.fall_silent();
     }
 
-    /// What to do after `elapsed_seconds`, finite and at least 0, that led to `situation`.
+    /// Returns the decision after `elapsed_seconds`, finite and at least 0, that led to `situation`.
     pub fn step(&mut self, situation: &Situation, elapsed_seconds: f64) -> Decision {
         self.state = self.law.step(self.state, situation, self.limits, elapsed_seconds);
         let rate = self.state.rate;

@@ -45,7 +45,7 @@ pub enum Law {
 #[error("`{0}` is no law: {known}", known = Law::ALL.map(Law::name).join(", "))]
 pub struct UnknownLaw(pub String);
 
-/// What a law carries from one step to the next.
+/// State that a law carries from one step to the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct State {
     /// The rate in force.
@@ -55,7 +55,7 @@ pub struct State {
 }
 
 impl State {
-    /// Before play, and after a break.
+    /// Returns the state before play, and after a break.
     #[must_use]
     pub fn silent(rate: f64) -> Self {
         Self { rate, unchanged_seconds: f64::INFINITY }
@@ -77,7 +77,7 @@ impl Law {
         Self::Off,
     ];
 
-    /// As it is written on a command line.
+    /// Returns the law as it is written on a command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

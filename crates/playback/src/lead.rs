@@ -1,4 +1,5 @@
-//! How much sound has to be put out before it is heard, so that a process that is kept from working for a moment is not late.
+//! Lead of sound: the sound that has to be put out before it is heard, so that a process that is kept from working for
+//! a moment is not late.
 //!
 //! A device, or whatever stands for one, plays block after block. It runs dry when the player does not put out the next in time: because the kernel lets it
 //! wait, or because a block takes longer to make than to play. The first is met by a lead, the second by a cheaper tier, and both are seen in
@@ -10,10 +11,10 @@ pub const LEAD_SECONDS: f64 = 0.2;
 /// The lead where the processor is foreseen to be short: quotas of longer periods, and blocks that take long themselves. Keys are obeyed so much later, too.
 pub const BUSY_LEAD_SECONDS: f64 = 1.0;
 
-/// Of the usual lead: with less than that waiting, blocks have to be made faster.
+/// Share of the usual lead: with less than that waiting, blocks have to be made faster.
 const SHORT_RATIO: f64 = 0.5;
 
-/// What waits to be heard, in blocks of one length.
+/// Sound that waits to be heard, in blocks of one length.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lead {
     block_seconds: f64,
@@ -22,7 +23,7 @@ pub struct Lead {
     n_late: usize,
 }
 
-/// What is to be done at a moment.
+/// The action to take at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// Blocks to put out.
@@ -32,14 +33,15 @@ pub struct Wanted {
 }
 
 impl Lead {
-    /// Of blocks that are so long.
+    /// Builds a lead of blocks that are so long.
     #[must_use]
     pub fn new(block_seconds: f64) -> Self {
         Self { block_seconds, until_seconds: None, n_late: 0 }
     }
 
-    /// What is wanted at `now_seconds`, by any clock that is never set back. `waiting_seconds` is what a device says that it still has; without one,
-    /// sound is heard as the clock passes. All that is wanted is taken to be put out.
+    /// Returns the action wanted at `now_seconds`, by any clock that is never set back. `waiting_seconds` is the sound
+    /// that a device reports that it still has; without a device, sound is heard as the clock passes. All that is
+    /// wanted is taken to be put out.
     pub fn wanted(&mut self, now_seconds: f64, waiting_seconds: Option<f64>, is_busy: bool) -> Wanted {
         let is_first = self.until_seconds.is_none();
         let waiting = waiting_seconds.or_else(|| self.until_seconds.map(|until| until - now_seconds)).unwrap_or(0.0);

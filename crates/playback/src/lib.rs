@@ -29,7 +29,7 @@ pub use processor::{AHEAD_SECONDS_MAX, AHEAD_SECONDS_MIN, Processor, Work};
 pub use simulator::{Outcome, Setting, Step, TierCosts, simulate};
 pub use trace::{Kind, Trace, TraceError};
 
-/// What a law knows when it chooses a rate. Values in seconds are finite and at least 0.
+/// The inputs from which a law chooses a rate. Values in seconds are finite and at least 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Situation {
     /// Media in the buffer.
@@ -40,19 +40,19 @@ pub struct Situation {
     pub start_seconds: f64,
     /// Media not yet played, the buffer's included; `None` for a medium without an end.
     pub left_seconds: Option<f64>,
-    /// What will arrive, as far as it is known.
+    /// The forecast of arrival, as far as it is known.
     pub arrival: Option<Arrival>,
     /// Whether the sender waits while the buffer is full; what another sends then is lost.
     pub does_sender_wait: bool,
-    /// What decoding does, where it can be a limit.
+    /// The state of decoding, where it can be a limit.
     pub decoding: Option<Decoding>,
-    /// Of a live medium: how far play is behind.
+    /// The delay of play, of a live medium.
     pub live: Option<LiveEdge>,
     /// The rate that the listener asked for, above 0.
     pub requested_rate: f64,
 }
 
-/// How far ahead of play a decoder is, and how fast it will be.
+/// The lead of a decoder over play, and its forecast rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decoding {
     /// Media that are decoded and not played.
@@ -61,12 +61,12 @@ pub struct Decoding {
     pub rate: Arrival,
 }
 
-/// Where a live medium is, against where it should be.
+/// The place of a live medium, against where it should be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LiveEdge {
-    /// From what is made to what is played.
+    /// Time from the making of media to their play.
     pub offset_seconds: f64,
-    /// What the listener accepts of that.
+    /// The offset that the listener accepts.
     pub target_seconds: f64,
 }
 

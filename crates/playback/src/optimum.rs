@@ -1,4 +1,5 @@
-//! What somebody could do who knows all that comes: the least silence, and with that the least distance from the requested rate.
+//! Optimum of somebody who knows all that comes: the least silence, and with that the least distance from the requested
+//! rate.
 //!
 //! Backwards, the least buffer with which play goes on at the slowest rate `s` from a step on; then forwards, the requested rate
 //! `q` as long as that much stays, and no slower than it takes otherwise:
@@ -12,21 +13,21 @@
 //! buffer that would have been filled anyway. Nobody has to slew here, or to fill a start-up buffer after a break: it is a bound, which no law
 //! can reach everywhere.
 
-/// What is played from, and within which limits.
+/// The start and the limits of play.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Given {
     /// Seconds of a step.
     pub(crate) step_seconds: f64,
     /// Held in the beginning.
     pub(crate) held_seconds: f64,
-    /// What can be held.
+    /// Media that can be held.
     pub(crate) capacity_seconds: f64,
     /// The rates from the slowest that is accepted to the requested one.
     pub(crate) slowest: f64,
     pub(crate) requested: f64,
 }
 
-/// How well it can be done.
+/// The best that can be done.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Best {
     /// Time without sound.

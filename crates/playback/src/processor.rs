@@ -1,4 +1,4 @@
-//! What the processor lets a player keep up with, and how far ahead sound has to be made for that.
+//! Rate with which the processor lets a player keep up, and how far ahead sound has to be made for that.
 //!
 //! ```text
 //! rate  = share / cost                  share: of a core; cost: processor seconds that a media second takes at this tier
@@ -15,10 +15,10 @@ use predict::Policy;
 use crate::stretch::Tier;
 use crate::{Arrival, Arrivals};
 
-/// What is made ahead where the processor has time to spare. A seek throws it away.
+/// Media that are made ahead where the processor has time to spare. A seek throws them away.
 pub const AHEAD_SECONDS_MIN: f64 = 4.0;
 
-/// What is made ahead at most: half a minute at 0.4 of the rate.
+/// The most media that are made ahead: half a minute at 0.4 of the rate.
 pub const AHEAD_SECONDS_MAX: f64 = 20.0;
 
 /// Decoding and stretching should be forecast to be so much faster than play, also if it goes badly; less, and the tier goes down before a
@@ -28,7 +28,8 @@ const SPARE_MIN: f64 = 1.5;
 /// And so much of that before it goes up again, at the higher tier's cost: tiers that change back and forth are heard.
 const SPARE_AMPLE: f64 = 1.25;
 
-/// What a tier that was never used is taken to cost, as a share of the next higher one: plain overlap-add takes that of coarse search.
+/// Cost that is assumed for a tier that was never used, as a share of the next higher one: plain overlap-add takes that
+/// of coarse search.
 const COST_GUESSED: f64 = 0.4;
 
 /// A lower tier costs at most this share of a higher one, or is not worth its sound.
@@ -43,7 +44,7 @@ const WORSE: f64 = 1.5;
 /// Memory of the worst busy stretch, in seconds: after ten minutes a third of it is left.
 const LOST_SECONDS: f64 = 600.0;
 
-/// After sound was nearly late, so long passes before a higher tier is tried: shares are measured and forecast by then.
+/// Time after sound was nearly late before a higher tier is tried: shares are measured and forecast by then.
 const HURRY_SECONDS: f64 = 12.0;
 
 /// Memory of the cost, in seconds of work's media: codecs spend more on some seconds than on others.
@@ -57,7 +58,7 @@ pub struct Processor {
     share: Option<f64>,
     /// Processor seconds of a media second, of each tier that was used.
     costs: [Option<f64>; Tier::ALL.len()],
-    /// What this busy stretch took from what was made ahead, and what the worst one did.
+    /// The media made ahead that this busy stretch took, and those that the worst one took.
     losing_seconds: f64,
     lost_seconds: f64,
     /// Time until a higher tier may be tried again.
@@ -73,7 +74,7 @@ pub struct Work {
     pub busy_seconds: f64,
     /// Media that were decoded and stretched.
     pub media_seconds: f64,
-    /// How they were stretched.
+    /// The tier at which they were stretched.
     pub tier: Tier,
 }
 
@@ -125,7 +126,7 @@ impl Processor {
         self.hurry_seconds > 0.0
     }
 
-    /// How far ahead of play sound should be made, given the forecast of the rate that decoding keeps up with.
+    /// Returns how far ahead of play sound should be made, given the forecast of the rate that decoding keeps up with.
     #[must_use]
     pub fn ahead_seconds(&self, decoding: Option<&Arrival>, requested_rate: f64) -> f64 {
         let losses = decoding.into_iter().flat_map(|rate| rate.reaches);

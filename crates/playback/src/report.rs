@@ -11,7 +11,7 @@ use crate::{Law, Outcome};
 pub struct Row {
     /// The law.
     pub law: Law,
-    /// In the order of the traces.
+    /// The outcomes, in the order of the traces.
     pub outcomes: Vec<Outcome>,
 }
 

@@ -7,20 +7,20 @@ use crate::processor::{AHEAD_SECONDS_MAX, AHEAD_SECONDS_MIN, Processor, Work};
 use crate::stretch::Tier;
 use crate::{Arrival, Arrivals, Controller, Decoding, Law, Limits, LiveEdge, Situation, Trace};
 
-/// Who plays what, and how.
+/// The setting of a run: law, listener, buffer and medium.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
     /// The law.
     pub law: Law,
-    /// What the listener accepts.
+    /// The limits that the listener accepts.
     pub limits: Limits,
-    /// What the listener asks for.
+    /// The rate that the listener asks for.
     pub requested_rate: f64,
     /// Media that play starts with, and goes on with after a break.
     pub start_seconds: f64,
     /// Media that the buffer can hold.
     pub capacity_seconds: f64,
-    /// How long the medium is; `None` for one without an end.
+    /// The length of the medium; `None` for one without an end.
     pub media_seconds: Option<f64>,
     /// Whether the medium is made while it is played: nothing arrives before it is made.
     pub is_live: bool,
@@ -28,26 +28,27 @@ pub struct Setting {
     pub policy: Option<Policy>,
     /// Whether a law that looks ahead looks at the processor, too.
     pub heeds_processor: bool,
-    /// What tiers of the stretcher cost.
+    /// The costs of the stretcher's tiers.
     pub costs: TierCosts,
 }
 
-/// What decoding and stretching cost by a tier, as shares of what they cost by full search.
+/// The costs of decoding and stretching by a tier, as shares of their cost by full search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TierCosts {
-    /// By coarse search.
+    /// The cost by coarse search.
     pub coarse: f64,
-    /// By plain overlap-add.
+    /// The cost by plain overlap-add.
     pub plain: f64,
-    /// Without a stretch.
+    /// The cost without a stretch.
     pub none: f64,
 }
 
 impl TierCosts {
-    /// Of a player of MP3 in stereo, where decoding costs most: a second of it takes 1.6 ms, and full search 0.1 ms.
+    /// The costs of a player of MP3 in stereo, where decoding costs most: a second of it takes 1.6 ms, and full search
+    /// 0.1 ms.
     pub const PLAYER: Self = Self { coarse: 0.99, plain: 0.96, none: 0.94 };
 
-    /// Of many streams that are stretched and need no decoding.
+    /// The costs of many streams that are stretched and need no decoding.
     pub const STREAMS: Self = Self { coarse: 0.83, plain: 0.3, none: 0.05 };
 
     fn of(self, tier: Tier) -> f64 {
@@ -61,7 +62,7 @@ impl TierCosts {
 }
 
 impl Setting {
-    /// On demand, without an end, with a start-up buffer of 5 s in one of 30.
+    /// Builds a setting on demand, without an end, with a start-up buffer of 5 s in one of 30.
     #[must_use]
     pub fn new(law: Law, policy: Policy) -> Self {
         Self {
@@ -82,11 +83,11 @@ impl Setting {
 /// A moment of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    /// Since the beginning.
+    /// Time since the beginning.
     pub seconds: f64,
     /// The rate at which media could arrive.
     pub arrival_rate: f64,
-    /// What the buffer held in the end.
+    /// Media that the buffer held in the end.
     pub buffer_seconds: f64,
     /// The rate of play, 0 while it stood still.
     pub rate: f64,
@@ -94,14 +95,14 @@ pub struct Step {
     pub forecast: (f64, f64),
     /// Media that were decoded and stretched ahead of play.
     pub ahead_seconds: f64,
-    /// How they are stretched.
+    /// The tier at which they are stretched.
     pub tier: Tier,
 }
 
-/// What became of a run.
+/// The outcome of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// Until sound began.
+    /// Time until sound began.
     pub start_up_seconds: f64,
     /// Time without sound after that.
     pub stalled_seconds: f64,
@@ -160,7 +161,7 @@ struct Player<'a> {
     arrivals: Option<Arrivals>,
     processor: Option<Processor>,
     tier: Tier,
-    /// What is not played, decoded or not.
+    /// Media that are not played, decoded or not.
     buffer_seconds: f64,
     decoded_seconds: f64,
     arrived_seconds: f64,
@@ -313,7 +314,8 @@ impl<'a> Player<'a> {
         rate
     }
 
-    /// What somebody who knows all that comes would make of it: bound by what arrives, or by what can be decoded, whichever is worse.
+    /// Returns the best that somebody who knows all that comes would do: bound by what arrives, or by what can be
+    /// decoded, whichever is worse.
     fn best(&self, trace: &Trace, played: &[Step]) -> (f64, f64) {
         let given = Given {
             step_seconds: STEP_SECONDS,

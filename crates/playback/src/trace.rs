@@ -1,4 +1,4 @@
-//! What arrives and when: recorded, or made from a seed.
+//! Traces of arrival over time: recorded, or made from a seed.
 
 use std::f64::consts::TAU;
 use std::fmt;
@@ -19,7 +19,7 @@ pub struct Trace {
     decoding_rates: Vec<f64>,
 }
 
-/// Why a series is no trace.
+/// The reason why a series is no trace.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {
@@ -36,9 +36,9 @@ pub enum TraceError {
     Value {
         /// The trace.
         name: String,
-        /// From 1.
+        /// The number of the sample, from 1.
         at: usize,
-        /// What stands there.
+        /// The value of the sample.
         value: f64,
     },
 }
@@ -52,7 +52,7 @@ pub enum Kind {
     Markov,
     /// 1.1 down to 0.85 in the middle, and back.
     Step,
-    /// From 1.2 down to 0.7 in two minutes, again and again.
+    /// Rates from 1.2 down to 0.7 in two minutes, again and again.
     Saw,
     /// Segments of 4 s that come at once, every 4 s.
     Bursts,
@@ -91,7 +91,7 @@ impl Kind {
         Self::Starved,
     ];
 
-    /// As it is written on a command line.
+    /// Returns the kind as it is written on a command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -124,7 +124,8 @@ impl FromStr for Kind {
 }
 
 impl Trace {
-    /// Of a series of rates. A gap is taken for the sample before it, and before the first one for nothing.
+    /// Builds a trace from a series of rates. A gap is taken for the sample before it, and before the first one for
+    /// nothing.
     ///
     /// # Errors
     /// [`TraceError`]: no step, no samples, or values that are no rates.
@@ -134,7 +135,8 @@ impl Trace {
         Self::of_rates(name, step_seconds, series.samples())
     }
 
-    /// Of rates that are `step_seconds` apart, above 0. A gap is taken for the rate before it, and before the first one for nothing.
+    /// Builds a trace from rates that are `step_seconds` apart, above 0. A gap is taken for the rate before it, and
+    /// before the first one for nothing.
     ///
     /// # Errors
     /// [`TraceError`]: no rates, or values that are none.
@@ -172,7 +174,8 @@ impl Trace {
         Self { name: kind.name().to_owned(), step_seconds: STEP_SECONDS, rates, decoding_rates }
     }
 
-    /// On a processor of which there are these shares of a core, again and again, and which decodes and stretches `full_rate` media seconds per second with a whole one.
+    /// Returns the trace on a processor of which there are these shares of a core, again and again, and which decodes
+    /// and stretches `full_rate` media seconds per second with a whole one.
     #[must_use]
     pub fn on_processor(mut self, shares: &Trace, full_rate: f64) -> Self {
         let at = |idx: usize| full_rate * shares.rate_at(idx as f64 * self.step_seconds % shares.seconds());
@@ -186,13 +189,13 @@ impl Trace {
         &self.rates
     }
 
-    /// From one rate to the next.
+    /// Returns the time from one rate to the next.
     #[must_use]
     pub fn step_seconds(&self) -> f64 {
         self.step_seconds
     }
 
-    /// How long it is.
+    /// Returns the length of the trace.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         self.rates.len() as f64 * self.step_seconds
@@ -223,7 +226,7 @@ impl Trace {
     }
 }
 
-/// What a made trace carries from sample to sample.
+/// State that a made trace carries from sample to sample.
 struct Course {
     chance: ChaCha8Rng,
     level: f64,

@@ -45,7 +45,7 @@ const NARROWING: f64 = 0.92;
 /// Known samples per lead without which the growth of errors up to it cannot be told.
 const SAMPLES_PER_LEAD: f64 = 3.0;
 
-/// How the variance of a young series is taken to grow with the lead, as a power of it: between noise (0) and a random
+/// Power of the lead with which the variance of a young series is taken to grow: between noise (0) and a random
 /// walk (1), nearer to the walk, and as if that had been seen in so many samples.
 const GROWTH_POWER: f64 = 0.8;
 const N_GROWTH_POWER: f64 = 8.0;
@@ -99,7 +99,7 @@ impl Auto {
         self.candidates.iter().filter(|candidate| !candidate.is_seasonal())
     }
 
-    /// What each sample differs by from the forecast made one step before.
+    /// Computes the difference of each sample from the forecast made one step before.
     pub(crate) fn one_step_errors(mut self, samples: &[f64]) -> Vec<f64> {
         let mut n_missing = 0;
         let error = |sample: &f64| {
@@ -258,7 +258,7 @@ impl Auto {
         self.candidates.iter().any(|candidate| candidate.predictor.is_some())
     }
 
-    /// Of the samples kept.
+    /// Returns the mean of the samples kept.
     pub(crate) fn mean(&self) -> f64 {
         let known = || self.history.in_window().filter(|sample| !sample.is_nan());
         known().map(|sample| sample / self.history.n_known().max(1) as f64).sum()

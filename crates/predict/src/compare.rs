@@ -4,7 +4,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::loss::Loss;
 
-/// How the errors of two forecasters differ.
+/// Difference between the errors of two forecasters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Comparison {
     /// Moments at which both have an error.
@@ -16,11 +16,11 @@ pub struct Comparison {
     /// The probability of a statistic this far or farther from 0 on either side if both were equally good, by Student's
     /// distribution with n - 1 degrees of freedom.
     pub p_value: f64,
-    /// How the variance of the difference was had.
+    /// Estimator of the variance of the difference.
     pub variance: Variance,
 }
 
-/// How the variance of a mean of correlated differences is estimated, from their autocovariances below the lead.
+/// Estimator of the variance of a mean of correlated differences, from their autocovariances below the lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variance {
     /// Their plain sum, as published.
@@ -29,7 +29,7 @@ pub enum Variance {
     Bartlett,
 }
 
-/// Why two rows of errors cannot be compared.
+/// The reason why two rows of errors cannot be compared.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompareError {
@@ -59,7 +59,7 @@ pub enum CompareError {
     Constant,
 }
 
-/// With fewer moments even the correction does not help.
+/// Minimum number of moments; with fewer, even the correction does not help.
 const N_MIN: usize = 8;
 
 /// Compares the errors that two forecasters made at the same moments, `lead` steps ahead. A moment at which either is not
@@ -107,11 +107,11 @@ pub fn compare(first: &[f64], second: &[f64], lead: usize, loss: Loss) -> Result
 
 /// The first one's losses less the second one's.
 struct Differences {
-    /// How far each is from the mean, NaN in a gap.
+    /// Deviation of each difference from the mean, NaN in a gap.
     deviations: Vec<f64>,
     n: usize,
     mean: f64,
-    /// What `mean` and `deviations` are measured in.
+    /// Unit of `mean` and `deviations`.
     unit: f64,
 }
 

@@ -1,4 +1,4 @@
-//! What a fit costs, counted in operations and never in seconds, so that the same text is worth the same everywhere.
+//! Cost of a fit, counted in operations and never in seconds, so that the same text has the same cost everywhere.
 //!
 //! An operation is a multiplication with an addition, about one to a nanosecond. The constants come from timing each fit on
 //! 600 samples; searches are taken to be as long as they are on series that the model suits.
@@ -60,7 +60,7 @@ const N_MEMBERS: usize = 22;
 /// The bytes that a predictor takes at most, samples for fits to come aside.
 pub(crate) fn bytes_of_predictor(spec: &Spec) -> usize {
     const NUMBER: usize = size_of::<f64>();
-    /// Of what all have: intervals that are learned, standard errors that are ready.
+    /// Bytes of what all predictors have: intervals that are learned, standard errors that are ready.
     const COMMON: usize = 16 << 10;
     let own = match spec {
         Spec::Nws { recent, .. } => NUMBER * N_MEMBERS * recent.unwrap_or(1),

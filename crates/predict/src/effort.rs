@@ -1,5 +1,5 @@
-//! How much a fit may do: whatever searches or loops for long counts its operations here, and ends early when they are too many
-//! or the fit is cancelled.
+//! Limit on the work of a fit: whatever searches or loops for long counts its operations here, and ends early when the
+//! operations are too many or the fit is cancelled.
 //!
 //! The count belongs to the thread, as a fit does, so that it need not be handed through every search; tokio counts what a task may do in
 //! one turn in the same way. An operation is what it is in [`Spec::fit_cost`](crate::Spec::fit_cost): the same fit counts the same
@@ -32,7 +32,7 @@ impl Cancel {
     }
 }
 
-/// Why work ended early.
+/// The reason why work ended early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Spent,

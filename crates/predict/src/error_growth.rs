@@ -1,4 +1,4 @@
-//! How the squared error of a forecast grows with its lead time, measured rather than implied by a model.
+//! Growth of the squared error of a forecast with its lead time, measured rather than implied by a model.
 
 use serde::{Deserialize, Serialize};
 
@@ -56,7 +56,7 @@ impl ErrorGrowth {
         self.points[0].1
     }
 
-    /// Also what a decoder must check: the points in order, from lead 1, finite.
+    /// Whether the points are in order, from lead 1, and finite, which a decoder must check too.
     pub(crate) fn is_sound(&self) -> bool {
         self.points.first().is_some_and(|(lead, _)| *lead == 1)
             && self.points.windows(2).all(|pair| pair[0].0 < pair[1].0)

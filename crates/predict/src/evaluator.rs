@@ -1,4 +1,5 @@
-//! How well forecasts agreed with what came, per lead time, independent of any predictor (RPS section 5.2.3).
+//! Agreement of forecasts with the samples that followed, per lead time, independent of any predictor (RPS section
+//! 5.2.3).
 
 mod backtest;
 mod crps;
@@ -89,7 +90,7 @@ impl Evaluator {
     }
 }
 
-/// What LAST would have been wrong by at one step: the scale of scaled errors.
+/// The error that LAST would have made at one step: the scale of scaled errors.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Naive {
     last: Option<f64>,

@@ -7,14 +7,14 @@ use crate::effort::{self, Cancel, End};
 use crate::model::{Fitted, Model, ar, arfima, arma, ets, mean, nws, seasonal, tar, window};
 use crate::spec::Spec;
 
-/// Why samples do not yield the model that was asked for.
+/// The reason why samples do not yield the model that was asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[non_exhaustive]
 pub enum FitError {
     /// Fewer known samples than the model needs.
     #[error("{spec} needs at least {need} samples that are not gaps, but has {have}")]
     TooShort {
-        /// What was to be fitted.
+        /// The specification that was to be fitted.
         spec: Spec,
         /// Known samples given.
         have: usize,
@@ -26,7 +26,7 @@ pub enum FitError {
         "gaps leave {spec} {have} samples whose predecessors are known too, but it needs {need}; AR with method=ml or burg skips gaps"
     )]
     TooBroken {
-        /// What was to be fitted.
+        /// The specification that was to be fitted.
         spec: Spec,
         /// Samples that the gaps leave.
         have: usize,
@@ -36,7 +36,7 @@ pub enum FitError {
     /// All known samples are the same number, so there is nothing to estimate coefficients from.
     #[error("{spec} cannot be fitted to a constant series (every sample is {value}); LAST predicts it without error")]
     Constant {
-        /// What was to be fitted.
+        /// The specification that was to be fitted.
         spec: Spec,
         /// The value of every sample.
         value: f64,
@@ -47,9 +47,9 @@ pub enum FitError {
          straight line"
     )]
     ConstantDifferences {
-        /// What was to be fitted.
+        /// The specification that was to be fitted.
         spec: Spec,
-        /// How many times the series was differenced.
+        /// Number of times that the series was differenced.
         order: usize,
         /// The value of every difference.
         value: f64,
@@ -60,7 +60,7 @@ pub enum FitError {
          or AR, whose coefficients do not hide each other"
     )]
     DidNotConverge {
-        /// What was to be fitted.
+        /// The specification that was to be fitted.
         spec: Spec,
     },
     /// The fraction that fits best is no difference of a stationary and invertible process.
@@ -70,7 +70,7 @@ pub enum FitError {
         else { "the series was differenced once too often; fit what it was differenced from" }
     )]
     FractionOutside {
-        /// What was to be fitted.
+        /// The specification that was to be fitted.
         spec: Spec,
         /// The fraction that fits best.
         d: f64,
@@ -78,7 +78,7 @@ pub enum FitError {
     /// So many samples are equal that no threshold has enough of them on either side.
     #[error("no threshold of {spec} leaves enough samples on both sides; use AR for such a series")]
     NoThreshold {
-        /// What was to be fitted.
+        /// The specification that was to be fitted.
         spec: Spec,
     },
     /// The coefficients that fit best let the series run away.
@@ -86,7 +86,7 @@ pub enum FitError {
         "the best coefficients of {spec} are unstable, so forecasts would grow without bound; try lower orders, or ARIMA on its differences"
     )]
     Explosive {
-        /// What was to be fitted.
+        /// The specification that was to be fitted.
         spec: Spec,
     },
     /// A sample is infinite.
@@ -102,7 +102,7 @@ pub enum FitError {
         "samples that lie within {spread:e} of their mean vary too little to fit {spec}: their variance underflows; multiply them by a constant"
     )]
     TooSmall {
-        /// What was to be fitted.
+        /// The specification that was to be fitted.
         spec: Spec,
         /// The largest distance of a sample from the mean.
         spread: f64,
@@ -112,13 +112,13 @@ pub enum FitError {
         "a fit of {spec} to {n_samples} samples takes about {cost} operations, but the limit is {limit}; use a lower order or a shorter window"
     )]
     TooDear {
-        /// What was to be fitted.
+        /// The specification that was to be fitted.
         spec: Spec,
-        /// To how many samples.
+        /// Number of samples of the fit.
         n_samples: usize,
-        /// What that costs, in operations.
+        /// Cost of the fit, in operations.
         cost: u64,
-        /// What it may cost.
+        /// Limit on the cost, in operations.
         limit: u64,
     },
     /// Samples whose squares overflow.
@@ -126,7 +126,7 @@ pub enum FitError {
         "samples up to {largest:e} are too large to fit {spec}: their variance overflows; divide them by a constant"
     )]
     TooLarge {
-        /// What was to be fitted.
+        /// The specification that was to be fitted.
         spec: Spec,
         /// The largest magnitude among the samples.
         largest: f64,
@@ -136,23 +136,23 @@ pub enum FitError {
         "a fit of {spec} to {n_samples} samples was not done after {limit} operations, which is the limit; use a lower order or a shorter window"
     )]
     TooLong {
-        /// What was to be fitted.
+        /// The specification that was to be fitted.
         spec: Spec,
-        /// To how many samples.
+        /// Number of samples of the fit.
         n_samples: usize,
-        /// What it may take, in operations.
+        /// Limit on the fit, in operations.
         limit: u64,
     },
     /// There is no season in the samples.
     #[error("no season was found in {n_samples} samples; one that is to be found comes at least four times in them")]
     NoSeason {
-        /// How many samples there are, gaps included.
+        /// Number of samples, gaps included.
         n_samples: usize,
     },
     /// Somebody cancelled it.
     #[error("the fit of {spec} was cancelled")]
     Cancelled {
-        /// What was to be fitted.
+        /// The specification that was to be fitted.
         spec: Spec,
     },
 }
@@ -204,7 +204,7 @@ pub fn fit(spec: &Spec, samples: &[f64]) -> Result<Model, FitError> {
     Ok(Model { spec: spec.clone(), fitted, n_samples: n_known, n_missing, recent, calibration })
 }
 
-/// As [`fit`], in `limit` operations at most, and only until `cancel` cancels.
+/// Fits as [`fit`] does, in `limit` operations at most, and only until `cancel` cancels.
 ///
 /// One that is taken to cost more ([`Spec::fit_cost`]) is not begun. Where one ends that is not done in time depends on the
 /// samples alone.
@@ -215,7 +215,7 @@ pub fn fit_within(spec: &Spec, samples: &[f64], limit: u64, cancel: &Cancel) -> 
     attempt(spec, samples, limit, Some(cancel))
 }
 
-/// As [`fit_within`]; without a `cancel` of its own, that of the work around it holds.
+/// Fits as [`fit_within`] does; without a `cancel` of its own, the `cancel` of the work around it holds.
 pub(crate) fn attempt(spec: &Spec, samples: &[f64], limit: u64, cancel: Option<&Cancel>) -> Result<Model, FitError> {
     let (n_samples, cost) = (samples.len(), spec.fit_cost(samples.len()));
     if cost > limit {

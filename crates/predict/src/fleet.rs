@@ -42,7 +42,7 @@ use lanes::Lanes;
 pub struct Fleet {
     spec: Spec,
     slots: Vec<Slot>,
-    /// For a linear model: then what moves is in here, and the predictors in `slots` stand where their fits ended.
+    /// State of a linear model: then what moves is in here, and the predictors in `slots` stand where their fits ended.
     lanes: Option<Lanes>,
 }
 
@@ -74,13 +74,13 @@ impl Fleet {
         Self { spec, slots, lanes }
     }
 
-    /// What every series is predicted with.
+    /// Returns the specification that every series is predicted with.
     #[must_use]
     pub fn spec(&self) -> &Spec {
         &self.spec
     }
 
-    /// How many series there are, those without a model included.
+    /// Returns the number of series, those without a model included.
     #[must_use]
     pub fn len(&self) -> usize {
         self.slots.len()
@@ -92,7 +92,7 @@ impl Fleet {
         self.slots.is_empty()
     }
 
-    /// Why series `idx` has no model; `None` when it has one.
+    /// Returns the reason why series `idx` has no model; `None` when the series has a model.
     ///
     /// # Panics
     /// When there is no such series.

@@ -1,4 +1,4 @@
-//! What is to come: a mean and a standard error for each lead time.
+//! Forecasts: a mean and a standard error for each lead time.
 
 use serde::{Deserialize, Serialize};
 use statistics::Interval;
@@ -21,7 +21,7 @@ pub struct Forecast {
     pub(crate) standard_errors: Vec<f64>,
     /// One for each lead of `ladder`; none where errors are normal.
     pub(crate) reaches: Vec<Reach>,
-    /// What the quantity can be.
+    /// Range of values that the quantity can have.
     pub(crate) range: Option<Interval>,
 }
 
@@ -36,7 +36,7 @@ impl Forecast {
         Self { means, standard_errors, ..Self::default() }
     }
 
-    /// How many steps ahead this looks.
+    /// Returns the number of steps ahead that the forecast covers.
     #[must_use]
     pub fn n_leads(&self) -> usize {
         self.means.len()

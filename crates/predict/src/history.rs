@@ -11,7 +11,7 @@ pub(crate) struct History {
     /// Samples that are kept, no fewer than a window.
     n_kept: usize,
     samples: VecDeque<f64>,
-    /// In the window.
+    /// Known samples in the window.
     n_known: usize,
     clock: u64,
 }

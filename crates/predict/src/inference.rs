@@ -1,4 +1,4 @@
-//! What a fit says of itself: how sure its coefficients are, how likely the samples, and how it ranks.
+//! Inference from a fit: the standard errors of its coefficients, the likelihood of the samples, and its rank.
 
 mod widen;
 
@@ -15,7 +15,7 @@ pub struct Parameter {
     pub standard_error: Option<f64>,
 }
 
-/// How sure a fitted model is, given the samples that it was fitted to.
+/// Uncertainty of a fitted model, given the samples that it was fitted to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inference {
     /// The coefficients, the autoregressive ones first, the mean last.
@@ -24,13 +24,13 @@ pub struct Inference {
     pub covariances: Vec<f64>,
     /// The logarithm of the Gaussian likelihood of the samples; `None` for a model that has none.
     pub log_likelihood: Option<f64>,
-    /// How many samples the likelihood is of.
+    /// Number of samples that the likelihood is of.
     pub n_samples: usize,
 }
 
 impl Inference {
-    /// What `samples`, those that `model` was fitted to, say of it. `None` for a model that assumes no distribution (LAST, BM, NWS, AUTO, SEASONAL), and
-    /// for samples that it cannot have been fitted to.
+    /// Computes the inference on `model` from `samples`, those that `model` was fitted to. `None` for a model that
+    /// assumes no distribution (LAST, BM, NWS, AUTO, SEASONAL), and for samples that it cannot have been fitted to.
     ///
     /// ETS and TAR have likelihoods that are conditional: on the state before the first sample, which counts among the
     /// parameters, and on the first p samples. Of them and of the standard errors see the models.
@@ -59,7 +59,7 @@ impl Inference {
         }
     }
 
-    /// How many numbers the fit estimated: the parameters and the innovation variance.
+    /// Returns the number of values that the fit estimated: the parameters and the innovation variance.
     #[must_use]
     pub fn n_estimated(&self) -> usize {
         self.parameters.len() + 1

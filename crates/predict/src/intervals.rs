@@ -13,7 +13,7 @@ pub(crate) use empirical::Sorted;
 pub(crate) use reach::{Reach, at_lead, widening};
 pub(crate) use tails::{Shares, Tails};
 
-/// Where the ends of a predictor's intervals come from. Its means and standard errors are the same with each.
+/// Source of the ends of a predictor's intervals. Means and standard errors are the same with each source.
 ///
 /// Both of the watching kinds follow the errors at every lead up to 32 and at 64, 128 and 256, in standard errors of
 /// the forecasts; leads between them take what lies between, and longer ones what the last has. Errors of lead `h` come

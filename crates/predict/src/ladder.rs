@@ -58,14 +58,14 @@ impl<const N: usize> Ladder<N> {
         })
     }
 
-    /// How long a forecast has to be at step `clock`, so that all leads that are due are in it.
+    /// Returns the length that a forecast must have at step `clock`, so that all leads that are due are in it.
     pub(crate) fn n_leads_due(&self, clock: u64) -> usize {
         let spacing = |idx: usize| (self.leads[idx] / self.n_under_way[idx]) as u64;
         (0..N).rev().find(|idx| clock.is_multiple_of(spacing(*idx))).map_or(0, |idx| self.leads[idx])
     }
 
-    /// Where `lead` lies between watched leads: the index of the one at or below it, and the share of the way to the
-    /// next. Beyond the last there is no further way.
+    /// Returns the place of `lead` between watched leads: the index of the one at or below it, and the share of the way
+    /// to the next. Beyond the last there is no further way.
     pub(crate) fn place(&self, lead: usize) -> (usize, f64) {
         let below = self.leads.partition_point(|watched| *watched <= lead).saturating_sub(1);
         match self.leads.get(below + 1) {
@@ -81,7 +81,7 @@ pub(crate) struct Due {
     /// Its place on the ladder.
     pub(crate) idx: usize,
     pub(crate) lead: usize,
-    /// Where the forecast made `lead` steps ago lies, which the one made at this step takes the place of.
+    /// Slot of the forecast made `lead` steps ago, which the forecast made at this step replaces.
     pub(crate) slot: usize,
     pub(crate) n_under_way: usize,
 }

@@ -1,4 +1,4 @@
-//! From samples to forecasts: model specifications, fits, predictors and their evaluation.
+//! Forecasts from samples: model specifications, fits, predictors and their evaluation.
 //!
 //! The parts are those of RPS's time series prediction library (Dinda and O'Hallaron 1999, section 5.1).
 //! A [`Spec`] is what is asked for, as a value and as text. [`fit`] makes a [`Model`] of it from a slice

@@ -63,9 +63,9 @@ const N_CANCELLED_MAX: usize = 256;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Live {
     policy: Policy,
-    /// What the quantity can be.
+    /// Range of values that the quantity can have.
     range: (f64, f64),
-    /// How many samples are kept at least, beside those that a fit needs.
+    /// Minimum number of samples that are kept, beside those that a fit needs.
     n_kept: usize,
     course: Course,
     /// The latest samples, NaN for a gap; those of an earlier life among them.
@@ -86,7 +86,7 @@ pub struct Live {
     cancelled: VecDeque<u64>,
 }
 
-/// Who forecasts.
+/// The source of the forecasts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum Speaker {
     Nobody,
@@ -103,7 +103,7 @@ struct DueFit {
     is_scheduled: bool,
 }
 
-/// Where fits are made.
+/// The place where fits are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Fits {
     Here,
@@ -303,7 +303,8 @@ impl Live {
         self.forecast_into(n_leads, &mut forecast).then_some(forecast)
     }
 
-    /// As [`Live::forecast`], into memory that is already there; `false` and nothing in it where there is none.
+    /// Writes the forecast of [`Live::forecast`] into memory that is already there; `false` and nothing in it if there
+    /// is none.
     pub fn forecast_into(&self, n_leads: usize, forecast: &mut Forecast) -> bool {
         let speaking = self.speaking();
         match speaking {
@@ -314,7 +315,8 @@ impl Live {
         speaking.is_some()
     }
 
-    /// Who forecasts: the model, LAST for want of one, nobody before two known samples. Its forecasts are not cut.
+    /// Returns the predictor that forecasts: the model, LAST for want of one, none before two known samples. Its
+    /// forecasts are not cut.
     #[must_use]
     pub fn speaking(&self) -> Option<&Predictor> {
         match &self.speaker {
@@ -332,7 +334,7 @@ impl Live {
         }
     }
 
-    /// Why the model does not forecast, if it does not.
+    /// Returns the reason why the model does not forecast, if it does not.
     #[must_use]
     pub fn refused(&self) -> Option<FitError> {
         let too_short = || {
@@ -348,19 +350,19 @@ impl Live {
         self.model().and(self.fitted_at)
     }
 
-    /// How many times the model was fitted after the first, and the candidates of an `AUTO` at all.
+    /// Returns the number of times that the model was fitted after the first, and the candidates of an `AUTO` at all.
     #[must_use]
     pub fn n_refits(&self) -> u64 {
         self.n_fits.saturating_sub(1) + self.model().map_or(0, Predictor::n_refits)
     }
 
-    /// How many times the model had to go because a fit failed.
+    /// Returns the number of times that the model had to go because a fit failed.
     #[must_use]
     pub fn n_lost(&self) -> u64 {
         self.n_lost
     }
 
-    /// What the series follows.
+    /// Returns the policy that the series follows.
     #[must_use]
     pub fn policy(&self) -> &Policy {
         &self.policy

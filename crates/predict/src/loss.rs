@@ -1,8 +1,8 @@
-//! What an error costs.
+//! Loss of an error.
 
 use serde::{Deserialize, Serialize};
 
-/// How errors are weighed against each other.
+/// Weighting of errors against each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Loss {
     /// `mse`: by their squares.

@@ -24,7 +24,7 @@ use crate::predictor::Predictor;
 use crate::spec::{Orders, Spec};
 use linear::{Estimates, Fraction};
 
-/// What a fit found. Prints as a line: text, coefficients, mean, innovation variance, samples.
+/// The result of a fit. Prints as a line: text, coefficients, mean, innovation variance, samples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Model {
     pub(crate) spec: Spec,
@@ -34,7 +34,7 @@ pub struct Model {
     pub(crate) n_missing: usize,
     /// The samples themselves, for a `REFIT` only, whose predictor goes on from them.
     pub(crate) recent: Vec<f64>,
-    /// What an `AUTO` has learned of its intervals, which its predictor goes on from.
+    /// The calibration of intervals that an `AUTO` has learned, which its predictor goes on from.
     pub(crate) calibration: Option<Calibration>,
 }
 
@@ -53,7 +53,7 @@ pub(crate) enum Fitted {
 }
 
 impl Model {
-    /// What was asked for.
+    /// Returns the specification that was asked for.
     #[must_use]
     pub fn spec(&self) -> &Spec {
         &self.spec
@@ -124,8 +124,8 @@ impl Model {
         }
     }
 
-    /// Which of its members gives the forecast, for a model that chooses among several; `None` for any other. Of an
-    /// `AUTO` it is the one whose word counts most for the next sample.
+    /// Returns the member that gives the forecast, for a model that chooses among several; `None` for any other. Of an
+    /// `AUTO` it is the candidate with the greatest weight for the next sample.
     #[must_use]
     pub fn speaking(&self) -> Option<String> {
         match &self.fitted {
@@ -157,7 +157,7 @@ impl Model {
         }
     }
 
-    /// How the candidates of an `AUTO` stand; empty for other models.
+    /// Returns the standings of the candidates of an `AUTO`; empty for other models.
     #[must_use]
     pub fn standings(&self) -> Vec<Standing> {
         match &self.fitted {
@@ -184,8 +184,8 @@ impl Model {
         }
     }
 
-    /// How many known samples the fit used; of an `AUTO`, whose candidates are fitted again and again, the most that one of them
-    /// was fitted to since, if these are more.
+    /// Returns the number of known samples that the fit used; of an `AUTO`, whose candidates are fitted again and
+    /// again, the most that one of them was fitted to since, if these are more.
     #[must_use]
     pub fn n_samples(&self) -> usize {
         match &self.fitted {
@@ -194,8 +194,9 @@ impl Model {
         }
     }
 
-    /// What each sample differs by from the forecast that a predictor with these coefficients made one step before, if
-    /// it has seen `samples` from their start and nothing else. NaN where there was no forecast yet, and in gaps.
+    /// Returns the difference of each sample from the forecast that a predictor with these coefficients made one step
+    /// before, if it has seen `samples` from their start and nothing else. NaN where there was no forecast yet, and in
+    /// gaps.
     #[must_use]
     pub fn one_step_errors(&self, samples: &[f64]) -> Vec<f64> {
         match &self.fitted {

@@ -113,7 +113,7 @@ pub struct Outlook {
     rungs: Vec<Rung>,
     /// The shortest season that is given, or else the first that was found.
     seasonal: Option<Seasonal>,
-    /// In steps: memory is counted in it.
+    /// Period in steps: memory is counted in it.
     period: f64,
     range: (f64, f64),
     /// Everything else is on the scale that this leads to.
@@ -121,7 +121,7 @@ pub struct Outlook {
     spread: Spread,
     grid: Grid,
     ends: Ends,
-    /// What forecasts from here are moved by, from lead 1 on, so that they agree with those of longer steps.
+    /// Amounts by which forecasts from here are moved, from lead 1 on, so that they agree with those of longer steps.
     #[serde(skip)]
     moved: Vec<f64>,
 }
@@ -271,8 +271,8 @@ impl Outlook {
         self.level.n() >= N_KNOWN_MIN
     }
 
-    /// How far it can be seen: the longest lead for which forecasts of that length have been compared with what came. Beyond it
-    /// intervals widen as a random walk's.
+    /// Returns how far the series can be seen: the longest lead for which forecasts of that length have been compared
+    /// with what came. Beyond it intervals widen as a random walk's.
     #[must_use]
     pub fn n_leads_seen(&self) -> usize {
         self.rungs.iter().rev().find(|rung| rung.n() > 0.0).map_or(0, |rung| rung.lead)
@@ -289,8 +289,8 @@ impl Outlook {
         self.season.found()
     }
 
-    /// How much the season counts in the forecast of one whole period ahead: the sum of the coefficients of its regressors, cut to
-    /// 0 to 1. `None` without a period, and until such a forecast has been compared with what came.
+    /// Returns the weight of the season in the forecast of one whole period ahead: the sum of the coefficients of its
+    /// regressors, cut to 0 to 1. `None` without a period, and until such a forecast has been compared with what came.
     #[must_use]
     pub fn season_weight(&self) -> Option<f64> {
         let rung = &self.rungs[self.seasonal?.idx];
@@ -405,7 +405,8 @@ impl Outlook {
         }
     }
 
-    /// Where a series that is on its way to where it has never been gets to by a lead, with a probability at most; `None` for any other.
+    /// Returns the place that a series on its way to where it has never been gets to by a lead, with a probability at
+    /// most; `None` for any other.
     fn drift(&self) -> Option<impl Fn(usize, f64) -> f64> {
         let (drift, last) = (self.level.drift()?, self.level.last_without_season());
         Some(move |lead, probability| last + self.seasonal_at(lead) + drift.quantile(lead, probability))
@@ -433,7 +434,7 @@ impl Outlook {
     }
 }
 
-/// With the watched lead that is nearest.
+/// Builds the season with the watched lead that is nearest.
 fn seasonal(rungs: &[Rung], period: f64) -> Seasonal {
     let away = |idx: &usize| (rungs[*idx].lead as f64 / period).ln().abs();
     let idx = (0..rungs.len()).min_by(|one, other| away(one).total_cmp(&away(other)));

@@ -39,7 +39,7 @@ pub struct Predictor {
     is_task_out: bool,
 }
 
-/// Where fits are made.
+/// The place where fits are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Fits {
     Here,
@@ -66,7 +66,7 @@ impl Predictor {
         self
     }
 
-    /// Where the ends of intervals come from.
+    /// Returns the source of the ends of intervals.
     #[must_use]
     pub fn intervals(&self) -> Intervals {
         self.calibration.as_ref().map_or(Intervals::Gaussian, Calibration::intervals)
@@ -190,7 +190,7 @@ impl Predictor {
         forecast
     }
 
-    /// As [`Predictor::forecast`], into memory that is already there.
+    /// Writes the forecast of [`Predictor::forecast`] into memory that is already there.
     pub fn forecast_into(&self, n_leads: usize, forecast: &mut Forecast) {
         let Forecast { means, standard_errors, reaches, range } = forecast;
         *range = None;
@@ -221,13 +221,13 @@ impl Predictor {
         &self.model
     }
 
-    /// Which of its members gives the forecast, for a model that chooses among several; `None` for any other.
+    /// Returns the member that gives the forecast, for a model that chooses among several; `None` for any other.
     #[must_use]
     pub fn speaking(&self) -> Option<String> {
         self.model.speaking()
     }
 
-    /// How many times a `REFIT` has replaced the model, or an `AUTO` one of its candidates.
+    /// Returns the number of times that a `REFIT` has replaced the model, or an `AUTO` one of its candidates.
     #[must_use]
     pub fn n_refits(&self) -> u64 {
         match &self.model.fitted {
@@ -236,7 +236,7 @@ impl Predictor {
         }
     }
 
-    /// How many times a fit was due and failed.
+    /// Returns the number of fits that were due and failed.
     #[must_use]
     pub fn n_failed_refits(&self) -> u64 {
         match &self.model.fitted {
@@ -265,7 +265,7 @@ impl Predictor {
         }
     }
 
-    /// How the candidates of an `AUTO` stand; empty for other models.
+    /// Returns the standings of the candidates of an `AUTO`; empty for other models.
     #[must_use]
     pub fn standings(&self) -> Vec<Standing> {
         self.model.standings()
@@ -279,7 +279,7 @@ impl Predictor {
         }
     }
 
-    /// As [`Predictor::linear`], to be changed.
+    /// Returns the same as [`Predictor::linear`], to be changed.
     pub(crate) fn linear_mut(&mut self) -> Option<(&mut Linear, &mut usize)> {
         match &mut self.model.fitted {
             Fitted::Linear(linear) => Some((linear, &mut self.n_missing)),

@@ -16,12 +16,12 @@ impl Random {
         bits ^ (bits >> 31)
     }
 
-    /// Of [0, 1).
+    /// Returns a uniform number of [0, 1).
     pub(crate) fn uniform(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// In an order of chance (Fisher and Yates).
+    /// Shuffles the items into a random order (Fisher and Yates).
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, (self.uniform() * (last + 1) as f64) as usize);

@@ -1,4 +1,4 @@
-//! What became of earlier answers to the same question, and what the next one is worth by that.
+//! Record of earlier answers to the same question, and the calibration of the next one by them.
 
 use crate::optimize::positive_definite::{cholesky, solve};
 
@@ -11,7 +11,7 @@ use crate::optimize::positive_definite::{cholesky, solve};
 pub struct Record {
     /// Steps that an answer is about.
     n_leads: usize,
-    /// In the order of time.
+    /// Answers in the order of time.
     said: Vec<Said>,
 }
 
@@ -19,7 +19,7 @@ pub struct Record {
 struct Said {
     /// The step after which it was said.
     at: usize,
-    /// By futures alone, by what such shares came to, and as it was told.
+    /// Probability by futures alone, by what such shares came to, and as it was stated.
     drawn: f64,
     fitted: f64,
     told: f64,
@@ -29,7 +29,7 @@ struct Said {
 /// Statements of about the same probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bin {
-    /// How many.
+    /// Number of statements.
     pub n: usize,
     /// The mean of what was stated.
     pub stated: f64,
@@ -37,8 +37,9 @@ pub struct Bin {
     pub came: f64,
 }
 
-/// What a probability by futures is worth: a logistic regression of what came on its log odds (Platt 1999), and on how much more came true
-/// lately than was said, beside in all; drawn to the share that came true as far as that has been closer (Bates and Granger 1969).
+/// Calibration of a probability by futures: a logistic regression of what came on its log odds (Platt 1999), and on how
+/// much more came true lately than was said, beside in all; drawn to the share that came true as far as that has been
+/// closer (Bates and Granger 1969).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Worth {
     intercept: f64,
@@ -50,7 +51,8 @@ pub struct Worth {
 /// Fewer statements say nothing of what they are worth.
 const N_MIN: usize = 20;
 
-/// What is expected of intercept, slope and the coefficient of what came lately before there is a record, and its standard deviations.
+/// Expected values of intercept, slope and the coefficient of what came lately before there is a record, and their
+/// standard deviations.
 const EXPECTED: [f64; N_COEFFICIENTS] = [0.0, 1.0, 0.0];
 const DEVIATIONS: [f64; N_COEFFICIENTS] = [1.0, 0.25, 3.0];
 const N_COEFFICIENTS: usize = 3;
@@ -58,7 +60,7 @@ const N_COEFFICIENTS: usize = 3;
 /// The base rate counts for nothing until the squares of what it differs by have come to about this.
 const HELD: f64 = 1.0;
 
-/// What is left of what came lately after the time that an answer is about.
+/// Share of what came lately that is left after the time that an answer is about.
 const KEPT: f64 = 0.7;
 
 /// A share of a few hundred futures is no nearer to 0 or 1.
@@ -92,7 +94,8 @@ impl Record {
         self.said.push(Said { at, drawn, fitted: worth.fitted(drawn), told: worth.told(drawn), came });
     }
 
-    /// What an answer at step `at` is worth by those whose time is over then. Long after the last of them, what came lately counts no more.
+    /// Returns the calibration of an answer at step `at` by those whose time is over then. Long after the last of them,
+    /// what came lately counts no more.
     #[must_use]
     pub fn worth(&self, at: usize) -> Worth {
         let n_over = |at: usize| self.said.partition_point(|said| said.at.saturating_add(self.n_leads) <= at);
@@ -133,13 +136,13 @@ impl Record {
         (rate(n_true, over.len()), (product / (square + HELD)).clamp(0.0, 1.0))
     }
 
-    /// How many statements there were.
+    /// Returns the number of statements.
     #[must_use]
     pub fn n(&self) -> usize {
         self.said.len()
     }
 
-    /// How many came true.
+    /// Returns the number of statements that came true.
     #[must_use]
     pub fn n_true(&self) -> usize {
         self.said.iter().filter(|said| said.came).count()
@@ -182,10 +185,11 @@ impl Record {
 }
 
 impl Worth {
-    /// That of a probability that is told as it was drawn.
+    /// The calibration of a probability that is stated as it was drawn.
     pub const FULL: Self = Self { intercept: 0.0, slope: 1.0, base: 0.0, weight_of_base: 0.0 };
 
-    /// What is told of a probability that futures gave. One that is worth its full odds stays as it is.
+    /// Returns the probability that is stated for one that futures gave. One that is worth its full odds stays as it
+    /// is.
     #[must_use]
     pub fn told(self, drawn: f64) -> f64 {
         let fitted = self.fitted(drawn);
@@ -200,12 +204,12 @@ impl Worth {
     }
 }
 
-/// How much more came true than was said lately beside in all, of answers whose time is over.
+/// Excess of what came true lately over what was said, beside the excess in all, of answers whose time is over.
 struct Lately {
     n_leads: f64,
     lately: f64,
     in_all: f64,
-    /// How many independent answers they are means of.
+    /// Number of independent answers that `lately` and `in_all` are means of.
     n: f64,
     n_learned: usize,
     last_at: usize,

@@ -1,4 +1,4 @@
-//! How long a task takes: the distribution of the time in which forecast availability adds up to what it needs.
+//! Run time of a task: the distribution of the time in which forecast availability adds up to what the task needs.
 //!
 //! A task that needs `c` seconds of CPU has not ended by `t` when the mean availability over `[0, t]` is below `c / t`.
 //! So the time it takes is known as well as means over windows are, and how well those are known is learned by
@@ -33,22 +33,22 @@ const N_LEADS_MAX: usize = 100_000;
 /// Halvings by which a probability is found: to one in a million.
 const N_HALVINGS: usize = 20;
 
-/// What a task needs, and when it starts.
+/// Demand of a task, and its start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Demand {
     /// CPU time, of all its threads together.
     pub cpu: Duration,
-    /// How many threads share the work; the task never has more cores than that.
+    /// Number of threads that share the work; the task never has more cores than that.
     pub n_threads: u32,
     /// The step of the availability series.
     pub step: Duration,
-    /// How long ago the last sample was taken.
+    /// Time since the last sample was taken.
     pub since_sample: Duration,
-    /// How far what tasks get lies from what the samples say.
+    /// Error of the samples as a measurement of what tasks get.
     pub measurement: MeasurementError,
 }
 
-/// How long a task will take, as a distribution.
+/// Distribution of the time that a task will take.
 #[derive(Clone, Debug)]
 pub struct RunTime {
     /// Weights add up to 1.
@@ -64,7 +64,7 @@ pub struct TimeInterval {
     pub upper: Option<Duration>,
 }
 
-/// Why it cannot be said how long a task takes.
+/// The reason why the run time of a task cannot be given.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunTimeError {
@@ -88,23 +88,23 @@ pub enum RunTimeError {
     /// A mean that is no number.
     #[error("the forecast for lead {lead} is {mean}, which is not an availability")]
     NoMean {
-        /// Which one, from 1.
+        /// The lead, from 1.
         lead: usize,
-        /// What it is.
+        /// The mean of the forecast.
         mean: f64,
     },
 }
 
-/// What one availability series says of the task.
+/// Course of the task by one availability series.
 #[derive(Clone, Debug)]
 struct Course {
     demand: Demand,
-    /// From the first step of the window on.
+    /// Means from the first step of the window on.
     means: Means,
 }
 
 impl Demand {
-    /// How many leads the forecast should have that [`RunTime::new`] is given with `errors`.
+    /// Returns the number of leads that the forecast should have that [`RunTime::new`] is given with `errors`.
     #[must_use]
     pub fn n_leads(&self, errors: &WindowErrors) -> usize {
         let ideal = self.cpu.as_secs_f64() / f64::from(self.n_threads.max(1));
@@ -121,7 +121,7 @@ impl Demand {
         }
     }
 
-    /// Where between two samples the task starts, in steps from the last one.
+    /// Returns the position between two samples at which the task starts, in steps from the last one.
     fn phase(&self) -> f64 {
         // A sample that is late by more is missing, and the forecast is made without it.
         (self.since_sample.as_secs_f64() / self.step.as_secs_f64()).min(1.0)
@@ -129,8 +129,8 @@ impl Demand {
 }
 
 impl RunTime {
-    /// From the `forecast` of an availability in cores, made with the last sample known, and what `errors` have
-    /// learned of such forecasts. Means and standard errors beyond what a task can have are cut.
+    /// Builds the run time from the `forecast` of an availability in cores, made with the last sample known, and what
+    /// `errors` have learned of such forecasts. Means and standard errors beyond what a task can have are cut.
     ///
     /// # Errors
     /// [`RunTimeError`]: a demand of nothing, a forecast that ends before the first window or is no number.
@@ -140,8 +140,8 @@ impl RunTime {
         Ok(Self { parts: vec![(1.0, Course { demand, means })] })
     }
 
-    /// Of a task whose number of threads lies between those that `fewer` and `more` are of: speeds are taken along the
-    /// straight line between them, `share` of the way from `fewer` to `more`.
+    /// Builds the run time of a task whose number of threads lies between those that `fewer` and `more` are of: speeds
+    /// are taken along the straight line between them, `share` of the way from `fewer` to `more`.
     #[must_use]
     pub fn between(fewer: Self, more: Self, share: f64) -> Self {
         let share = if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) };
@@ -155,7 +155,8 @@ impl RunTime {
         }
     }
 
-    /// As many tasks take longer as take less; `None` when that is longer than [`RunTime::horizon`].
+    /// Returns the median: as many tasks take longer as take less; `None` when that is longer than
+    /// [`RunTime::horizon`].
     #[must_use]
     pub fn median(&self) -> Option<Duration> {
         self.quantile(0.5)
@@ -205,12 +206,13 @@ impl RunTime {
 }
 
 impl Course {
-    /// In seconds.
+    /// Returns the horizon in seconds.
     fn horizon(&self) -> f64 {
         (self.means.n_steps() as f64 - self.demand.phase()) * self.demand.step.as_secs_f64()
     }
 
-    /// In seconds: the first moment at which the work that is done with probability `p` reaches the demand.
+    /// Returns the quantile in seconds: the first moment at which the work that is done with probability `p` reaches
+    /// the demand.
     fn quantile(&self, p: f64) -> Option<f64> {
         let step = self.demand.step.as_secs_f64();
         let (phase, need) = (self.demand.phase(), self.demand.cpu.as_secs_f64() / step);

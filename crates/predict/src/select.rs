@@ -1,11 +1,11 @@
-//! Which of several models to use: by an information criterion, or by the errors that each makes out of sample.
+//! Selection among several models: by an information criterion, or by the errors that each makes out of sample.
 
 use crate::fit::{FitError, fit};
 use crate::forecast::Forecast;
 use crate::inference::Inference;
 use crate::spec::Spec;
 
-/// By what candidates are ranked; less is better for all.
+/// Criterion by which candidates are ranked; less is better for all.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Criterion {
     /// Akaike's, as [`Inference::aic`].
@@ -17,9 +17,9 @@ pub enum Criterion {
     /// The mean squared error of the forecasts that the model's predictor makes after a fit on the first samples, as it would on
     /// line. It needs no likelihood and so ranks models of every kind.
     OutOfSample {
-        /// How many samples at the beginning the fit uses.
+        /// Number of samples at the beginning that the fit uses.
         n_train: usize,
-        /// How many steps ahead the forecasts are for, at least 1.
+        /// Number of steps ahead that the forecasts are for, at least 1.
         lead: usize,
     },
 }
@@ -33,7 +33,7 @@ pub struct Ranked {
     pub score: Result<f64, NoScore>,
 }
 
-/// Why a candidate has no score.
+/// The reason why a candidate has no score.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoScore {

@@ -38,14 +38,14 @@ pub enum Spec {
     Ar {
         /// The order, at least 1.
         order: usize,
-        /// How the coefficients are estimated.
+        /// Method by which the coefficients are estimated.
         method: ArMethod,
     },
     /// `MA(q)`: moving average of order `q`.
     Ma {
         /// The order, at least 1.
         order: usize,
-        /// What the fit makes best.
+        /// Criterion that the fit optimizes.
         method: Method,
     },
     /// `ARMA(p,q)`: both.
@@ -54,18 +54,18 @@ pub enum Spec {
         n_phi: usize,
         /// The moving average order; not both are 0.
         n_theta: usize,
-        /// What the fit makes best.
+        /// Criterion that the fit optimizes.
         method: Method,
     },
     /// `ARIMA(p,d,q)`: both, of the series differenced `d` times.
     Arima {
         /// The autoregressive order.
         n_phi: usize,
-        /// How many times the series is differenced; 0 makes it an ARMA.
+        /// Number of times that the series is differenced; 0 makes it an ARMA.
         n_differences: usize,
         /// The moving average order.
         n_theta: usize,
-        /// What the fit makes best.
+        /// Criterion that the fit optimizes.
         method: Method,
     },
     /// `ARFIMA(p,d,q)`: ARMA of the series differenced a fraction `d` of a time, -0.5 < d < 0.5, which the fit
@@ -75,16 +75,16 @@ pub enum Spec {
         n_phi: usize,
         /// The moving average order.
         n_theta: usize,
-        /// What the fit makes best.
+        /// Criterion that the fit optimizes.
         method: Method,
-        /// How many past samples the predictor weighs; the weights of older ones are dropped.
+        /// Number of past samples that the predictor weighs; the weights of older ones are dropped.
         truncation: usize,
     },
     /// `ETS(A,trend,N)`: exponential smoothing with additive errors and no season; `HOLT` is `ETS(A,A,N)`.
     Ets {
-        /// What the series does beside its level.
+        /// Trend of the series beside its level.
         trend: Trend,
-        /// Within which bounds the smoothing is looked for.
+        /// Bounds within which the smoothing is looked for.
         region: Region,
     },
     /// `TAR(p)`: autoregressive of order `p` in each of two regimes, by which side of a threshold an earlier sample is
@@ -92,15 +92,15 @@ pub enum Spec {
     Tar {
         /// The order of both, at least 1.
         order: usize,
-        /// How many steps earlier that sample is, from 1 to `order`; the fit chooses if `None`.
+        /// Number of steps by which that sample is earlier, from 1 to `order`; the fit chooses if `None`.
         delay: Option<usize>,
     },
     /// `NWS`: at each step the word of the one of many cheap predictors that was least wrong, as in the Network Weather
     /// Service.
     Nws {
-        /// What makes one error worse than another.
+        /// Loss that makes one error worse than another.
         loss: Loss,
-        /// Over how many of the last steps errors count, at least 1; all since the first sample if `None`.
+        /// Number of last steps over which errors count, at least 1; all since the first sample if `None`.
         recent: Option<usize>,
     },
     /// `SEASONAL(s,t)`: a regression at each lead on the latest deviations, on what each phase of the seasons had, and on what was there a
@@ -114,9 +114,9 @@ pub enum Spec {
     Auto {
         /// Steps between two fits of a candidate, at least 1.
         every: usize,
-        /// How many of the latest samples a fit uses.
+        /// Number of the latest samples that a fit uses.
         window: usize,
-        /// What all candidates together may cost: multiplications with addition per sample, on average.
+        /// Limit on the cost of all candidates together: multiplications with addition per sample, on average.
         budget: u64,
     },
     /// `REFIT(model,every=,window=)`: the model, fitted anew as samples arrive.
@@ -125,18 +125,19 @@ pub enum Spec {
         model: Box<Spec>,
         /// Steps between two fits, at least 1.
         every: usize,
-        /// How many of the latest samples a fit uses.
+        /// Number of the latest samples that a fit uses.
         window: usize,
     },
 }
 
-/// How autoregressive coefficients are estimated.
+/// Method by which autoregressive coefficients are estimated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ArMethod {
-    /// From the autocorrelations (Yule-Walker), as RPS does; always stationary.
+    /// Estimates from the autocorrelations (Yule-Walker), as RPS does; always stationary.
     #[default]
     YuleWalker,
-    /// From forward and backward errors (Burg 1975); always stationary, sharper on short or nearly periodic series.
+    /// Estimates from forward and backward errors (Burg 1975); always stationary, sharper on short or nearly periodic
+    /// series.
     Burg,
     /// The least sum of squared one-step errors, with the mean estimated beside the coefficients.
     LeastSquares,
@@ -144,7 +145,7 @@ pub enum ArMethod {
     MaximumLikelihood,
 }
 
-/// What the fit of a model with moving averages, or with a fractional difference, makes best.
+/// Criterion that the fit of a model with moving averages, or with a fractional difference, optimizes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Method {
     /// `css`: the least sum of squared one-step errors, conditional on no error before the first predictable sample.
@@ -155,7 +156,7 @@ pub enum Method {
     MaximumLikelihood,
 }
 
-/// What exponential smoothing follows beside the level of a series.
+/// Component that exponential smoothing follows beside the level of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Trend {
     /// `N`: nothing.
@@ -166,7 +167,7 @@ pub enum Trend {
     Damped,
 }
 
-/// Within which bounds the constants of exponential smoothing are looked for.
+/// Bounds within which the constants of exponential smoothing are looked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Region {
     /// `usual`: 0 < beta < alpha < 1 and 0.8 <= phi <= 0.98, where every state is a mean of past ones.
@@ -183,7 +184,7 @@ pub(crate) struct Orders {
     /// D, how many whole times the series is differenced.
     pub(crate) n_differences: usize,
     pub(crate) n_theta: usize,
-    /// Where the weights of the fractional difference are cut off, if there is one.
+    /// Truncation of the weights of the fractional difference, if there is one.
     pub(crate) truncation: Option<usize>,
 }
 
@@ -248,7 +249,8 @@ impl Spec {
         }
     }
 
-    /// How many coefficients a fit estimates, the mean and the innovation variance aside; the longest window for BM.
+    /// Returns the number of coefficients that a fit estimates, the mean and the innovation variance aside; the longest
+    /// window for BM.
     #[must_use]
     pub fn n_coefficients(&self) -> usize {
         match self.inner() {
@@ -285,14 +287,15 @@ impl Spec {
         }
     }
 
-    /// What a fit to so many samples is taken to cost, in operations: multiplications with addition, about one to a
-    /// nanosecond. It follows from the text alone.
+    /// Returns the cost that a fit to so many samples is taken to have, in operations: multiplications with addition,
+    /// about one to a nanosecond. It follows from the text alone.
     #[must_use]
     pub fn fit_cost(&self, n_samples: usize) -> u64 {
         crate::cost::of_fit(self, n_samples)
     }
 
-    /// What a predictor of this model takes at most, in bytes, roughly; samples for fits to come are not counted.
+    /// Returns the maximum size of a predictor of this model, in bytes, roughly; samples for fits to come are not
+    /// counted.
     #[must_use]
     pub fn n_bytes(&self) -> usize {
         crate::cost::bytes_of_predictor(self)

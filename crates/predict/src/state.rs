@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use crate::live::Live;
 use crate::predictor::Predictor;
 
-/// What saved bytes begin with, and what they hold.
+/// Format of saved bytes: what they begin with, and what they hold.
 struct Format {
     what: &'static str,
     magic: [u8; 4],
@@ -25,26 +25,26 @@ const PREDICTOR: Format = Format {
 const LIVE: Format =
     Format { what: "series", magic: *b"FTLV", version: 5, refusal: |n_bytes| RestoreError::NotASeries { n_bytes } };
 
-/// Why bytes are not what they should be.
+/// The reason why bytes are not what they should be.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RestoreError {
     /// The bytes do not begin as a saved predictor does.
     #[error("these {n_bytes} bytes are not a saved predictor: they do not begin with FTPS")]
     NotAPredictor {
-        /// How many bytes were given.
+        /// Number of bytes given.
         n_bytes: usize,
     },
     /// The bytes do not begin as a saved series does.
     #[error("these {n_bytes} bytes are not a saved series: they do not begin with FTLV")]
     NotASeries {
-        /// How many bytes were given.
+        /// Number of bytes given.
         n_bytes: usize,
     },
     /// Written in a version of the format that is not known.
     #[error("saved {what} of format version {given}; this program reads version {known}")]
     UnknownVersion {
-        /// What was to be restored.
+        /// The kind of object that was to be restored.
         what: &'static str,
         /// The version that the bytes state.
         given: u8,
@@ -54,11 +54,11 @@ pub enum RestoreError {
     /// Cut off, or changed since they were written.
     #[error("saved {what} of {n_bytes} bytes is damaged: {problem}")]
     Damaged {
-        /// What was to be restored.
+        /// The kind of object that was to be restored.
         what: &'static str,
-        /// How many bytes were given.
+        /// Number of bytes given.
         n_bytes: usize,
-        /// What does not fit.
+        /// The problem with the bytes.
         problem: &'static str,
     },
 }

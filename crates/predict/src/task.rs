@@ -12,11 +12,12 @@ pub struct Task {
     pub(crate) spec: Spec,
     pub(crate) samples: Vec<f64>,
     pub(crate) ticket: Ticket,
-    /// What it may cost, in operations.
+    /// Limit on the cost of the fit, in operations.
     pub(crate) limit: u64,
 }
 
-/// What a [`Task`] came to, for the `install` of the [`Live`](crate::Live) or [`Predictor`](crate::Predictor) that it is from.
+/// Result of a [`Task`], for the `install` of the [`Live`](crate::Live) or [`Predictor`](crate::Predictor) that it is
+/// from.
 #[derive(Clone, Debug)]
 pub struct Done {
     pub(crate) spec: Spec,
@@ -24,17 +25,17 @@ pub struct Done {
     pub(crate) ticket: Ticket,
 }
 
-/// Which fit it is.
+/// Identity of a fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ticket {
-    /// Which of a predictor's models; [`Ticket::WHOLE`] for the model of a series.
+    /// Index of one of a predictor's models; [`Ticket::WHOLE`] for the model of a series.
     pub(crate) model_idx: usize,
-    /// After which step, or sample.
+    /// The step, or sample, that the fit comes after.
     pub(crate) clock: u64,
 }
 
 impl Ticket {
-    /// In place of one of the models of a predictor.
+    /// Index in place of one of the models of a predictor.
     pub(crate) const WHOLE: usize = usize::MAX;
 
     /// The model of a season that is looked for first.
@@ -42,7 +43,7 @@ impl Ticket {
 }
 
 impl Task {
-    /// What is to be fitted.
+    /// Returns the specification that is to be fitted.
     #[must_use]
     pub fn spec(&self) -> &Spec {
         &self.spec
@@ -55,7 +56,7 @@ impl Task {
         Done { spec: self.spec, result, ticket: self.ticket }
     }
 
-    /// As [`Task::run`]; `None` when `cancel` cancelled it before its end.
+    /// Runs the fit as [`Task::run`] does; `None` when `cancel` cancelled it before its end.
     #[must_use]
     pub fn run_unless(self, cancel: &Cancel) -> Option<Done> {
         match self.attempt(Some(cancel)) {
@@ -73,7 +74,7 @@ impl Task {
         attempt(&Spec::Seasonal { periods }, samples, *limit, cancel)
     }
 
-    /// What the fit is taken to cost, in operations; see [`Spec::fit_cost`].
+    /// Returns the cost that the fit is taken to have, in operations; see [`Spec::fit_cost`].
     #[must_use]
     pub fn cost(&self) -> u64 {
         self.spec.fit_cost(self.samples.len())

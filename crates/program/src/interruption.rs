@@ -12,7 +12,7 @@ use crate::Failure;
 pub struct Interruption(Arc<AtomicBool>);
 
 impl Interruption {
-    /// From here on, Ctrl-C and a request to terminate only set this, the first time.
+    /// Starts the watch: from here on, Ctrl-C and a request to terminate only set this, the first time.
     ///
     /// # Errors
     /// When the system does not let this process wait for them.

@@ -1,4 +1,4 @@
-//! What programs do alike: how a command ends, who asks it to, and how far it is.
+//! The common part of programs: how a command ends, who asks it to, and how far it is.
 //!
 //! It opens nothing, reads no clock but to begin counting, and writes where it is told. Arguments are each program's own.
 #![forbid(unsafe_code)]
@@ -26,7 +26,7 @@ pub fn end(name: &str, done: Result<(), Failure>, out: &mut dyn Write, err: &mut
     }
 }
 
-/// What became of writing to standard output. A reader that went away had enough.
+/// Checks the result of writing to standard output. A reader that went away had enough.
 ///
 /// # Errors
 /// When it failed for another reason.

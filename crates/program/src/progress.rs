@@ -13,7 +13,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Of a run that starts now.
+    /// Starts the progress of a run that starts now.
     #[must_use]
     pub fn start() -> Self {
         Self { start: clock::instant(), said: None }

@@ -9,9 +9,9 @@ use program::Failure;
 /// A file that has just been made, and the attributes that it begins with.
 #[derive(Debug)]
 pub struct RecordFile {
-    /// Where it is.
+    /// The path.
     pub path: PathBuf,
-    /// Without a byte.
+    /// The file, without a byte.
     pub file: File,
     /// `FileName`, `SystemType`, `HostName`, `BootId`, `Instrument`, `BeginDate` and the clock's offsets, in this order: times of files with the same
     /// boot compare with each other.
@@ -45,8 +45,8 @@ impl RecordFile {
     }
 }
 
-/// What is to be said of what is measured here and now: `SystemType`, `HostName`, `BootId`, `Instrument`, `BeginDate` and the clock's
-/// offsets, in this order; `instrument` is who measures, with its version.
+/// Returns the attributes of a measurement here and now: `SystemType`, `HostName`, `BootId`, `Instrument`, `BeginDate`
+/// and the clock's offsets, in this order; `instrument` is the measuring program, with its version.
 #[must_use]
 pub fn origin(instrument: String) -> Vec<(String, String)> {
     let system = rustix::system::uname();
@@ -74,7 +74,7 @@ fn boot_id() -> String {
     text.trim().to_owned()
 }
 
-/// What to add to times of the monotonic clock to get those of the wall, and by how much that may be wrong.
+/// Returns the offset from times of the monotonic clock to those of the wall, and the bound of the offset's error.
 fn clock_offset() -> [(&'static str, String); 2] {
     let tries = (0..16).map(|_| {
         let before = clock::monotonic_ns();

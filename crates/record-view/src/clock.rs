@@ -1,10 +1,10 @@
-//! How the clocks of files compare, by what a receiver says of the measured host's clock and of its own.
+//! Comparison of the clocks of files, by a receiver's statements about the measured host's clock and its own.
 
 use record::{Field, RecordType, Value};
 
 use crate::{Error, Structure};
 
-/// What a file says of its clock. Nothing is said by the default, which compares with any.
+/// Statements of a file about its clock. The default holds none and compares with any clock.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Clock {
     /// The boot that it is of.
@@ -13,7 +13,8 @@ pub struct Clock {
     receiver: Option<(String, Ahead)>,
 }
 
-/// At `at_ns` of one clock the other is ahead by `offset_ns`, and that grows by `drift` in each second.
+/// Lead of one clock over another: at `at_ns` of one clock the other is ahead by `offset_ns`, and that grows by `drift`
+/// in each second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Ahead {
     at_ns: i64,
@@ -28,9 +29,9 @@ struct Ahead {
 pub(crate) struct Shift {
     /// The boot of the other clock.
     pub(crate) to: String,
-    /// To the clock of the file's receiver.
+    /// Lead of the clock of the file's receiver.
     up: Option<Ahead>,
-    /// From the clock of the other file's receiver.
+    /// Lead of the clock of the other file's receiver, which is taken back.
     down: Option<Ahead>,
     bound_ns: f64,
 }
@@ -39,7 +40,8 @@ const BOOT: &str = "BootId";
 const PPB: f64 = 1e-9;
 
 impl Clock {
-    /// Of a file that says this of itself; of a merged one, that of the file that was the first in it.
+    /// Returns the clock of a file with these attributes; of a merged file, the clock of the file that was the first in
+    /// it.
     #[must_use]
     pub fn of(said: &Structure) -> Self {
         let boot = said.attributes.iter().find(|(name, _)| name.rsplit('.').next() == Some(BOOT));
@@ -64,7 +66,8 @@ impl Clock {
         Self { boot: Some(boot.clone()), receiver: receiver() }
     }
 
-    /// How times of this clock, of a file with a label, become those of another's: nothing where they are the same.
+    /// Returns the shift from times of this clock, of a file with a label, to those of another's: nothing if they are
+    /// the same.
     pub(crate) fn shift(&self, label: &str, to: &Self, to_label: &str) -> Result<Option<Shift>, Error> {
         let (Some(own), Some(other)) = (&self.boot, &to.boot) else { return Ok(None) };
         if own == other {
@@ -95,18 +98,20 @@ impl Clock {
 }
 
 impl Ahead {
-    /// How long after the comparison that is. Files may say anything, so that no sum of theirs is taken to fit.
+    /// Returns the time from the comparison to that moment. Files may hold any numbers, so that no sum of theirs is
+    /// taken to fit.
     fn after_ns(&self, ns: i64) -> i128 {
         i128::from(ns) - i128::from(self.at_ns)
     }
 
-    /// What the other clock shows at a moment of the one. The drift's part is small, so that its rounding is, too.
+    /// Returns the time of the other clock at a moment of the one. The drift's part is small, so that its rounding is,
+    /// too.
     fn there(&self, ns: i64) -> i64 {
         let drifted = (self.drift * self.after_ns(ns) as f64).round() as i128;
         clamped(i128::from(ns) + i128::from(self.offset_ns), drifted)
     }
 
-    /// The inverse.
+    /// Returns the inverse of [`Ahead::there`].
     fn back(&self, ns: i64) -> i64 {
         let after_ns = self.after_ns(ns) - i128::from(self.offset_ns);
         let drifted = (-self.drift / (1.0 + self.drift) * after_ns as f64).round() as i128;
@@ -123,7 +128,7 @@ fn clamped(ns: i128, drifted: i128) -> i64 {
 }
 
 impl Shift {
-    /// That moment of the other clock.
+    /// Returns that moment on the other clock.
     fn moved(&mut self, ns: i64) -> i64 {
         let mut bound_ns = 0.0;
         let mut moved = ns;
@@ -150,13 +155,14 @@ impl Shift {
         }
     }
 
-    /// By how much a time that was moved may be wrong.
+    /// Returns the bound of the error of a time that was moved, in nanoseconds.
     pub(crate) fn worst_ns(&self) -> f64 {
         self.bound_ns.ceil()
     }
 }
 
-/// Where a type has moments of its file's clock: fields named so, or with such an end, and those that tell the time of its records.
+/// Returns the positions of a type's fields that are moments of its file's clock: fields named so, or with such an end,
+/// and those that are the time of its records.
 pub(crate) fn moments(of: &RecordType, times: &[String]) -> Vec<usize> {
     let is_one = |field: &Field| {
         let is_named = ["start_ns", "end_ns", "at_ns"]

@@ -1,6 +1,6 @@
-//! What cannot be done with a file of records.
+//! Errors in the use of files of records.
 
-/// Why it cannot be done.
+/// Reasons why a file of records cannot be used as asked for.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -10,7 +10,7 @@ pub enum Error {
     /// No type has this name.
     #[error("there is no record type `{name}`; there are {known}")]
     NoSuchType {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
         /// All that there are.
         known: String,
@@ -20,7 +20,7 @@ pub enum Error {
     NoSuchField {
         /// The type.
         record: String,
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
         /// All that there are.
         known: String,
@@ -28,7 +28,7 @@ pub enum Error {
     /// A field that cannot be drawn.
     #[error("the field `{name}` holds no single number, so it has no place on an axis")]
     NotANumber {
-        /// Which.
+        /// The field.
         name: String,
     },
     /// Two files that call different things by one name.
@@ -48,13 +48,13 @@ pub enum Error {
         first: String,
         /// Its boot.
         first_boot: String,
-        /// What is missing.
+        /// The reason why their times do not compare.
         why: String,
     },
     /// A time that spans cannot be measured in.
     #[error("the field `{name}` has the unit `{unit}`, which is none of time; it would be `ns`, `us`, `ms` or `s`")]
     NoUnitOfTime {
-        /// Which.
+        /// The field.
         name: String,
         /// Its unit.
         unit: String,
@@ -62,13 +62,13 @@ pub enum Error {
     /// A file that would fall into too many parts.
     #[error("the file has more than {most} parts; split it by something that more records have in common")]
     TooManyParts {
-        /// So many there may be.
+        /// The largest number of parts.
         most: usize,
     },
     /// A part that cannot be begun.
     #[error(transparent)]
     Open(std::io::Error),
-    /// What was extracted cannot be written.
+    /// Extracted values that cannot be written.
     #[error("cannot write the values")]
     Write(#[from] csv::Error),
     /// The same as Parquet.

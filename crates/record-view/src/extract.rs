@@ -43,15 +43,15 @@ impl Rows for Kept {
     }
 }
 
-/// Where fields of the records of one type go.
+/// Destination of fields of the records of one type.
 pub(crate) trait Rows {
-    /// What the file says of itself.
+    /// Takes a statement of the file about itself.
     fn attribute(&mut self, _name: &str, _text: &str) {}
 
-    /// The fields, once, before all records.
+    /// Takes the fields, once, before all records.
     fn begin(&mut self, fields: &[&Field]) -> Result<(), Error>;
 
-    /// What a record has in them.
+    /// Takes the values of a record in these fields.
     fn row(&mut self, values: &[&Value]) -> Result<(), Error>;
 }
 

@@ -1,4 +1,5 @@
-//! What is in files of records, whatever they measure: their structure, fields as CSV or Parquet, several files as one and one as several, plots.
+//! Views of files of records, whatever they measure: their structure, fields as CSV or Parquet, several files as one
+//! and one as several, plots.
 //!
 //! Everything here reads items once, in order, and keeps no more than it needs.
 #![forbid(unsafe_code)]

@@ -10,10 +10,10 @@ use crate::{Clock, Error, Structure};
 /// Says which file what follows is from, until it is said again.
 pub(crate) const ORIGIN: &str = "MergedFrom";
 
-/// What was merged.
+/// Result of a merge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Merged {
-    /// What is in the merged file.
+    /// Structure of the merged file.
     pub structure: Structure,
     /// Records in all.
     pub n_records: u64,
@@ -23,18 +23,18 @@ pub struct Merged {
 
 /// A file to be merged.
 pub struct Input<'a> {
-    /// What it is called in the merged file.
+    /// Name of the file in the merged file.
     pub label: String,
-    /// What it says of its clock. That may stand at its end, so that it is read before.
+    /// Clock of the file. Statements about it may stand at the end of the file, so that they are read before.
     pub clock: Clock,
-    /// What is in it.
+    /// Contents of the file.
     pub items: Items<'a>,
 }
 
 struct Source<'a> {
     items: Items<'a>,
     label: String,
-    /// To the clock of the first file, where that is another.
+    /// Shift to the clock of the first file, if that is another.
     shift: Option<Shift>,
     /// The label, and within a file that was merged itself, that of the file there.
     origin: String,

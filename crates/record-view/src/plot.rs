@@ -8,7 +8,7 @@ use record::{Item, Items, RecordType, Value};
 use crate::Error;
 use crate::structure::{find, position};
 
-/// What to draw.
+/// Plot to be drawn.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plot {
     /// Types with the field that goes upward; one chart for all of them.
@@ -17,13 +17,13 @@ pub struct Plot {
     pub x: String,
     /// The field that tells lines of a type apart.
     pub by: Option<String>,
-    /// What a program did meanwhile.
+    /// Bands for what a program did meanwhile.
     pub bands: Option<Bands>,
     /// Divide what goes upward by the time that its record is of.
     pub is_share: bool,
     /// The upper end of the axis; what lies above is marked there.
     pub most: Option<f64>,
-    /// What files are called, for the caption.
+    /// Names of the files, for the caption.
     pub files: String,
 }
 
@@ -62,10 +62,10 @@ const COLOURS: [Colour; LINES_MAX] = [
     Colour(90, 90, 90),
 ];
 
-/// So much of a band's colour is white, for lines to be seen on it.
+/// Share of white in a band's colour, so that lines can be seen on it.
 const PALE: f64 = 0.75;
 
-/// What files say of themselves that belongs above a plot.
+/// Attributes of files that belong above a plot.
 const HEADINGS: [&str; 6] = ["Site", "HostName", "System", "Instrument", "BeginDate", "Title"];
 
 /// The ends of the time that a record of the kernel is of.
@@ -77,7 +77,7 @@ const NS_PER_SEC: f64 = 1e9;
 
 type Points = Vec<(f64, f64)>;
 
-/// Where a line's figures stand in its records.
+/// Positions of a line's figures in its records.
 struct Places {
     x: usize,
     y: usize,
@@ -86,7 +86,7 @@ struct Places {
     name: String,
 }
 
-/// Where a band's figures stand.
+/// Positions of a band's figures in its records.
 struct BandPlaces {
     of: usize,
     time: usize,
@@ -116,7 +116,7 @@ pub fn plot(items: Items<'_>, what: &Plot) -> Result<Panel, Error> {
 #[derive(Default)]
 struct Found {
     types: Vec<RecordType>,
-    /// By the number of the type; one type may have several lines.
+    /// Places by the number of the type; one type may have several lines.
     places: Vec<(usize, Places)>,
     band_places: Option<BandPlaces>,
     headings: Vec<String>,

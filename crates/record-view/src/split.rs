@@ -8,12 +8,12 @@ use record::{Format, Item, Items, Output, RecordType, Value};
 use crate::merge::ORIGIN;
 use crate::{Error, Structure};
 
-/// What tells the parts apart.
+/// Criterion that separates the parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum By {
     /// The file that a merged record is from.
     File,
-    /// What the record says in a field, else what its file says in an attribute.
+    /// The text of the record in a field, else that of its file in an attribute.
     About {
         /// A field, such as `host`.
         field: String,
@@ -34,11 +34,11 @@ pub enum By {
 /// A part that is written.
 #[derive(Debug)]
 pub struct Part<W> {
-    /// What its records have in common; empty where the file says nothing of it.
+    /// Value that its records have in common; empty if the file has none.
     pub name: String,
-    /// What is in it.
+    /// Contents of the part.
     pub structure: Structure,
-    /// Where it was written.
+    /// Output to which the part was written.
     pub out: W,
 }
 
@@ -88,7 +88,7 @@ struct Splitter<'a, W: Write> {
     parts: BTreeMap<String, Open<W>>,
 }
 
-/// What a file says of itself.
+/// Statement of a file about itself.
 struct About {
     origin: String,
     name: String,
@@ -100,7 +100,7 @@ struct Open<W: Write> {
     structure: Structure,
     /// The number that each type of the file has here.
     types: BTreeMap<usize, usize>,
-    /// How many statements about each file stand here already.
+    /// Numbers of statements about each file that stand here already.
     told: BTreeMap<String, usize>,
     origin: String,
 }
@@ -162,14 +162,14 @@ impl<'a, W: Write> Splitter<'a, W> {
         })
     }
 
-    /// What the record's file says, else what is said of the whole.
+    /// Returns the attribute of the record's file, else that of the whole.
     fn said(&self, attribute: &str) -> Option<&str> {
         let of = |origin: &str| self.about.iter().rev().find(|about| about.origin == origin && about.name == attribute);
         of(&self.origin).or_else(|| of("")).map(|about| about.text.as_str())
     }
 }
 
-/// Where the type has a time, and the record a number for it.
+/// Returns the time of a record in nanoseconds, if the type has a time and the record a number for it.
 fn time_ns(of: &RecordType, values: &[Value], fields: &[String]) -> Result<Option<f64>, Error> {
     let Some(place) = fields.iter().find_map(|field| of.position(field)) else { return Ok(None) };
     let field = &of.fields[place];

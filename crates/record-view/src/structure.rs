@@ -4,10 +4,10 @@ use record::{Item, Items, RecordType};
 
 use crate::Error;
 
-/// What is in a file.
+/// Contents of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Structure {
-    /// What it says of itself, the same once.
+    /// Statements of the file about itself; the same statement once.
     pub attributes: Vec<(String, String)>,
     /// Each type, and how many records of it there are.
     pub types: Vec<(RecordType, u64)>,
@@ -52,7 +52,7 @@ pub(crate) fn find<'a>(types: &'a [RecordType], name: &str) -> Result<(usize, &'
     })
 }
 
-/// Where a field stands in its type.
+/// Returns the position of a field in its type.
 pub(crate) fn position(of: &RecordType, field: &str) -> Result<usize, Error> {
     of.position(field).ok_or_else(|| Error::NoSuchField {
         record: of.name.clone(),

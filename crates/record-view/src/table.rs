@@ -19,7 +19,7 @@ use record::{Field, Items, Kind, Value};
 use crate::Error;
 use crate::extract::{Rows, choose};
 
-/// So many records are held until they are written as columns.
+/// Number of records that are held until they are written as columns.
 const GROUP_RECORDS: usize = 1 << 16;
 
 /// Writes fields of all records of a type as a table; all fields where none is named. Gives the number of records.
@@ -39,7 +39,7 @@ pub fn extract_parquet<W: Write + Send>(
 }
 
 struct Table<W: Write + Send> {
-    /// Until the fields are known.
+    /// Output, until the fields are known.
     out: Option<W>,
     writer: Option<SerializedFileWriter<W>>,
     columns: Vec<Column>,
@@ -63,7 +63,7 @@ struct Levels {
 }
 
 impl Levels {
-    /// Of an array with so many items; an empty one has one level that says so.
+    /// Adds the levels of an array with so many items; an empty one has one level that marks it as empty.
     fn push(&mut self, n: usize) {
         for item in 0..n.max(1) {
             self.definitions.push(i16::from(n > 0));
@@ -207,7 +207,7 @@ fn column_type(field: &Field) -> Written<Type> {
     }
 }
 
-/// As the format wants lists to be: a group of a repeated group of an element.
+/// Builds a list as the format wants it: a group of a repeated group of an element.
 fn list(name: &str, element: Type) -> Written<Type> {
     let repeated = Type::group_type_builder("list").with_repetition(Repetition::REPEATED);
     let repeated = repeated.with_fields(vec![Arc::new(element)]).build()?;

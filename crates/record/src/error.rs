@@ -1,8 +1,8 @@
-//! What is wrong with a file of records.
+//! Errors in a file of records.
 
 use std::io;
 
-/// Why a file cannot be read or written on.
+/// The reason why a file cannot be read or written on.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -23,7 +23,7 @@ pub enum Error {
         "this file has version {found} of the format, and this program reads version {known}; read it with a later one"
     )]
     Version {
-        /// In the file.
+        /// The version in the file.
         found: u8,
         /// Known here.
         known: u8,
@@ -31,21 +31,21 @@ pub enum Error {
     /// It ends before its end.
     #[error("the file is cut: it ends at byte {offset}, within a block; what is before it is whole")]
     Cut {
-        /// Where it ends.
+        /// The position at which the file ends.
         offset: u64,
     },
     /// It ends between two blocks, without saying so.
     #[error("the file ends at byte {offset} without its last block: whoever wrote it did not come to the end")]
     Unfinished {
-        /// Where it ends.
+        /// The position at which the file ends.
         offset: u64,
     },
     /// A block that does not hold what it says.
     #[error("the block at byte {offset} is damaged: {what}")]
     Damaged {
-        /// Where it begins.
+        /// The position at which the block begins.
         offset: u64,
-        /// What is wrong with it.
+        /// The fault of the block.
         what: &'static str,
     },
     /// More than a block may hold.
@@ -53,9 +53,9 @@ pub enum Error {
         "a type, record or attribute of {n_bytes} bytes is longer than the {most} that the format allows; cut its arrays"
     )]
     TooLong {
-        /// How long it is.
+        /// The length in bytes.
         n_bytes: u64,
-        /// How long it may be.
+        /// The longest permitted length.
         most: u32,
     },
     /// A type that cannot be told from another, or a field.
@@ -75,9 +75,9 @@ pub enum Error {
     /// A text that is no SDDF.
     #[error("line {line}: {what}")]
     Sddf {
-        /// From 1.
+        /// The number of the line, from 1.
         line: u64,
-        /// What is wrong.
+        /// The fault.
         what: String,
     },
     /// Values that do not suit their type.
@@ -85,7 +85,7 @@ pub enum Error {
     Unsuited {
         /// The type.
         record: String,
-        /// What is wrong.
+        /// The fault.
         what: String,
     },
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::{Kind, RecordType};
 
-/// What is to be said of a data file.
+/// The facts about a data file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Info {
     /// About the file as a whole, in order: `FileName`, `HostName`, `BootId` and so on.
@@ -14,7 +14,7 @@ pub struct Info {
 }
 
 impl Info {
-    /// As text.
+    /// Returns the facts as text.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = String::new();

@@ -16,9 +16,9 @@ pub enum Format {
 
 /// A writer in one of the formats.
 pub enum Output<W: Write> {
-    /// In the own one.
+    /// A writer in the own format.
     Own(Writer<W>),
-    /// In SDDF in ASCII.
+    /// A writer in SDDF in ASCII.
     Sddf(sddf::Writer<W>),
 }
 

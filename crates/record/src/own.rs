@@ -8,7 +8,7 @@ use bytes::{Cursor, put_text, put_type, put_value};
 
 use crate::{Error, Item, RecordType, Value};
 
-/// What a file begins with; its version follows.
+/// The first bytes of a file; its version follows.
 pub const MAGIC: &[u8; 5] = b"FTREC";
 const VERSION: u8 = 1;
 

@@ -5,7 +5,7 @@ use crate::Error;
 /// Types that a file may have.
 const TYPES_MAX: usize = 4096;
 
-/// What a field holds.
+/// The kind of value in a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A whole number.
@@ -25,11 +25,11 @@ pub enum Kind {
 pub struct Field {
     /// Its name, once in its type.
     pub name: String,
-    /// What it holds.
+    /// The kind of its values.
     pub kind: Kind,
     /// `ns`, `bytes`, or nothing for plain counts and names.
     pub unit: String,
-    /// What it means, in a line.
+    /// The meaning of the field, in a line.
     pub meaning: String,
 }
 
@@ -38,13 +38,13 @@ pub struct Field {
 pub struct RecordType {
     /// Its name, once in its file: `VM Summary`.
     pub name: String,
-    /// What is to be known of all its records.
+    /// The attributes of all its records.
     pub attributes: Vec<(String, String)>,
-    /// In the order of the values.
+    /// The fields, in the order of the values.
     pub fields: Vec<Field>,
 }
 
-/// What a record holds in a field.
+/// The value of a record in a field.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "as in `Kind`")]
 pub enum Value {
@@ -55,7 +55,7 @@ pub enum Value {
     Reals(Vec<f64>),
 }
 
-/// What a file holds, in order.
+/// The contents of a file, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Item {
     /// About the whole file, or what follows of it.
@@ -84,7 +84,7 @@ impl Value {
         Self::Text(text.into())
     }
 
-    /// What kind of field it suits.
+    /// Returns the kind of field that the value suits.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self {
@@ -128,7 +128,7 @@ impl Field {
 }
 
 impl RecordType {
-    /// Which field has this name.
+    /// Returns the position of the field that has this name.
     #[must_use]
     pub fn position(&self, field: &str) -> Option<usize> {
         self.fields.iter().position(|found| found.name == field)

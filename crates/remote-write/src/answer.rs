@@ -1,14 +1,14 @@
-//! What an answer of the server means for the samples that were sent.
+//! Meaning of the server's answer for the samples that were sent.
 
 use std::time::Duration;
 
 use jiff::fmt::rfc2822::DateTimeParser;
 use ureq::http::{HeaderMap, header};
 
-/// How much of what the server says is shown.
+/// Letters of the server's message that are shown.
 const SHOWN_LETTERS_MAX: usize = 200;
 
-/// What is to become of the samples.
+/// Fate of the samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// The server has them.
@@ -17,13 +17,13 @@ pub(crate) enum Verdict {
     Wrong,
     /// The server will have none of them.
     Refused,
-    /// The server may take them later.
+    /// The server may accept them later.
     Later,
 }
 
 impl Verdict {
-    /// By the specification: 2xx is success, 4xx but 429 is for good, everything else may pass. Of the statuses for good there are
-    /// some that are about the samples and not about who sends them.
+    /// Returns the verdict by the specification: 2xx is success, 4xx but 429 is for good, everything else may pass. Of
+    /// the statuses for good there are some that are about the samples and not about who sends them.
     pub(crate) fn of(status: u16) -> Verdict {
         match status {
             200..=299 => Verdict::Taken,
@@ -35,8 +35,8 @@ impl Verdict {
     }
 }
 
-/// How long the server asks to be left alone: `Retry-After`, in seconds or as a date. A date is counted from that of the answer, so
-/// that it does not matter what this host takes for the time.
+/// Returns the time that the server asks to be left alone: `Retry-After`, in seconds or as a date. A date is counted
+/// from that of the answer, so that it does not matter what this host takes for the time.
 pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name| headers.get(name)?.to_str().ok();
     let asked = text(header::RETRY_AFTER)?.trim();
@@ -48,7 +48,7 @@ pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Duration::try_from(wait).ok()
 }
 
-/// The beginning of what the server says, as one line.
+/// Returns the beginning of the server's message, as one line.
 pub(crate) fn beginning(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(&body[..body.len().min(4 * SHOWN_LETTERS_MAX)]);
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -13,22 +13,22 @@ use crate::error::BufferError;
 const APPLICATION_ID: i64 = 0x4654_5257;
 const VERSION: i64 = 1;
 
-/// What a row takes beside its body, about.
+/// Bytes of a row beside its body, about.
 const ROW_BYTES: u64 = 32;
 
-/// How large SQLite's journal may stay once it is written back.
+/// Size limit of SQLite's journal once it is written back.
 const JOURNAL_BYTES_MAX: u64 = 4 << 20;
 
-/// Where a buffer is.
+/// Place of a buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// In memory: gone with the process.
+    /// A buffer in memory: gone with the process.
     Memory,
-    /// In this file, which nobody else has open.
+    /// A buffer in this file, which nobody else has open.
     File(PathBuf),
 }
 
-/// What waits in it.
+/// Samples and bytes that wait in the buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pending {
     pub(crate) n_samples: u64,
@@ -88,7 +88,7 @@ impl Buffer {
         self.lock().pending
     }
 
-    /// Puts a chunk in, and gives up the oldest ones that there is no room for. Says how many samples those had.
+    /// Puts a chunk in, and gives up the oldest ones that there is no room for. Returns the number of samples of those.
     ///
     /// # Errors
     /// When it cannot be written; then the buffer is as it was.
@@ -116,9 +116,9 @@ impl Buffer {
         Ok(n_given_up)
     }
 
-    /// The oldest chunks: at least one if there is any, at most `n_rows`, and no more once they have `n_samples` or half of what the buffer
-    /// may hold. They are kept until [`Buffer::remove`] or [`Buffer::release`], however full the buffer becomes; the other half is for
-    /// what comes meanwhile.
+    /// Returns the oldest chunks: at least one if there is any, at most `n_rows`, and no more once they have
+    /// `n_samples` or half of what the buffer may hold. They are kept until [`Buffer::remove`] or [`Buffer::release`],
+    /// however full the buffer becomes; the other half is for what comes meanwhile.
     pub(crate) fn oldest(&self, n_rows: usize, n_samples: u64) -> Result<Vec<Row>, BufferError> {
         let mut state = self.lock();
         let State { connection, under_way, .. } = &mut *state;
@@ -143,7 +143,8 @@ impl Buffer {
         Ok(rows)
     }
 
-    /// Says that the chunks that were on their way did not arrive: they are the first to go again when there is no room.
+    /// Releases the chunks that were on their way, because they did not arrive: they are the first to go again when
+    /// there is no room.
     pub(crate) fn release(&self) {
         self.lock().under_way = 0;
     }
@@ -179,7 +180,7 @@ impl Buffer {
     }
 }
 
-/// Makes the table in an empty file. Says whether the file is one of ours.
+/// Makes the table in an empty file. Returns whether the file is one of ours.
 fn prepare(connection: &Connection) -> rusqlite::Result<bool> {
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
@@ -207,7 +208,7 @@ fn pending(connection: &Connection) -> rusqlite::Result<Pending> {
     connection.query_row(sql, [ROW_BYTES], |row| Ok(Pending { n_samples: row.get(0)?, n_bytes: row.get(1)? }))
 }
 
-/// Deletes the oldest chunk after `under_way`, and says what it held; `None` when there is none.
+/// Deletes the oldest chunk after `under_way`, and returns what it held; `None` when there is none.
 fn delete_oldest(connection: &Connection, under_way: i64) -> rusqlite::Result<Option<Pending>> {
     connection
         .prepare_cached(

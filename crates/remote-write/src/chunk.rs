@@ -7,13 +7,13 @@ use units::Timestamp;
 
 use crate::wire::{Label, Metadata, Sample, TimeSeries, WriteRequest};
 
-/// What Prometheus takes for a sample that says that its series goes on no further: a NaN with these bits.
+/// Stale marker of Prometheus: a sample whose value is a NaN with these bits ends its series.
 const STALE: u64 = 0x7ff0_0000_0000_0002;
 
 /// The label that the name of a series is in.
 const NAME: &str = "__name__";
 
-/// What the values of a family are.
+/// Kind of a family's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A total that grows.
@@ -45,7 +45,8 @@ impl Chunk {
         }
     }
 
-    /// Says that the series has no value at this moment, so that its last one is not taken for one that still holds.
+    /// Adds a stale marker: the series has no value at this moment, so that its last one is not taken for one that
+    /// still holds.
     pub fn push_gap<'a>(
         &mut self,
         name: &'a str,
@@ -71,7 +72,7 @@ impl Chunk {
         self.request.timeseries.push(TimeSeries { labels, samples: vec![sample] });
     }
 
-    /// Says what the series of a name are. Servers are free to forget it.
+    /// Describes the series of a name. Servers are free to forget the description.
     pub fn describe(&mut self, family: &str, kind: Kind, help: &str) {
         let kind = match kind {
             Kind::Counter => 1,
@@ -80,7 +81,7 @@ impl Chunk {
         self.request.metadata.push(Metadata { kind, family: family.to_owned(), help: help.to_owned() });
     }
 
-    /// How many samples there are.
+    /// Returns the number of samples.
     #[must_use]
     pub fn n_samples(&self) -> usize {
         self.request.timeseries.len()
@@ -92,8 +93,8 @@ impl Chunk {
         self.request.timeseries.is_empty() && self.request.metadata.is_empty()
     }
 
-    /// The protobuf of a request with nothing but this. Such texts in a row are one of a request with all of them: repeated
-    /// fields of protobuf are joined by joining their bytes.
+    /// Returns the protobuf of a request with nothing but this. Such texts in a row are one of a request with all of
+    /// them: repeated fields of protobuf are joined by joining their bytes.
     pub(crate) fn encode(&self) -> Vec<u8> {
         self.request.encode_to_vec()
     }

@@ -1,11 +1,11 @@
-//! What can go wrong: with the settings, with the buffer, with one request.
+//! Errors: of the settings, of the buffer, of one request.
 
 use std::io;
 use std::path::PathBuf;
 
 use http_client::{LoginError, RequestError};
 
-/// Settings that cannot be met. Each message says what could.
+/// Settings that cannot be met. Each message names what could.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingsError {
@@ -15,23 +15,23 @@ pub enum SettingsError {
     /// The length of a batch.
     #[error("a batch of {given} samples is out of range: it must be 1 to {max}")]
     BatchSamples {
-        /// What was given.
+        /// The length that was given.
         given: usize,
-        /// The most.
+        /// The greatest length.
         max: usize,
     },
     /// The length of the buffer.
     #[error("a buffer of {given} bytes is too small: the minimum is {min}")]
     BufferTooSmall {
-        /// What was given.
+        /// The length that was given.
         given: u64,
-        /// The least.
+        /// The least length.
         min: u64,
     },
     /// A length of time that is none.
     #[error("`{setting}` must be longer than 0")]
     NoTime {
-        /// Which.
+        /// Name of the setting.
         setting: &'static str,
     },
     /// A header that cannot be sent, or that is set already.
@@ -45,7 +45,7 @@ pub enum SettingsError {
     },
 }
 
-/// Why the buffer cannot be opened, written or read.
+/// The reason why the buffer cannot be opened, written or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BufferError {
@@ -54,7 +54,7 @@ pub enum BufferError {
     File {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// Error of the system.
         source: io::Error,
     },
     /// SQLite cannot do what it should.
@@ -62,9 +62,9 @@ pub enum BufferError {
     Sqlite {
         /// The file.
         path: PathBuf,
-        /// What it should do.
+        /// The action that failed.
         action: &'static str,
-        /// What it said.
+        /// Error of SQLite.
         source: rusqlite::Error,
     },
     /// The file is something else, or of a version that is not known.
@@ -78,12 +78,12 @@ pub enum BufferError {
     NoThread {
         /// The server.
         address: String,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
-/// Why a request did not do what it was to do.
+/// The reason why a request did not do what it was to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SendError {
@@ -92,7 +92,7 @@ pub enum SendError {
     Unreachable {
         /// The server.
         address: String,
-        /// What the client said.
+        /// Error of the HTTP client.
         source: RequestError,
     },
     /// The server cannot take it at this moment, or is not what takes it.
@@ -102,7 +102,7 @@ pub enum SendError {
         address: String,
         /// The status of HTTP.
         status: u16,
-        /// The beginning of what it said.
+        /// The beginning of the server's message.
         text: String,
     },
     /// The server will never take it.
@@ -112,15 +112,15 @@ pub enum SendError {
         address: String,
         /// The status of HTTP.
         status: u16,
-        /// How many samples.
+        /// Number of samples.
         n_samples: u64,
-        /// The beginning of what it said.
+        /// The beginning of the server's message.
         text: String,
     },
     /// Nobody can be logged in.
     #[error(transparent)]
     Login(#[from] LoginError),
-    /// What is to be sent cannot be read.
+    /// The chunks to be sent cannot be read.
     #[error(transparent)]
     Buffer(#[from] BufferError),
 }

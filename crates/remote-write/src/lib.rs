@@ -1,6 +1,6 @@
 //! Samples for servers that take Prometheus remote write 1.0: encoded, buffered until accepted, sent in order.
 //!
-//! A [`Writer`] talks to one server. [`Writer::put`] writes a [`Chunk`] to the buffer and returns. A separate thread
+//! A [`Writer`] writes to one server. [`Writer::put`] writes a [`Chunk`] to the buffer and returns. A separate thread
 //! sends the contents of the buffer, oldest first, and removes what the server accepted. So buffered samples survive a
 //! server that is down, and a process that is killed. `docs/formats/remote-write.md` specifies what is sent, kept and
 //! given up.

@@ -1,4 +1,4 @@
-//! The thread that sends: takes the oldest chunks out of the buffer, makes a request of them, and does what the answer says.
+//! The thread that sends: takes the oldest chunks out of the buffer, makes a request of them, and acts on the answer.
 
 use std::io::Read;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ use crate::status::Status;
 /// The most chunks of one request.
 const N_ROWS_MAX: usize = 1024;
 
-/// How much of an answer is read.
+/// Bytes of an answer that are read.
 const ANSWER_BYTES_MAX: u64 = 16 << 10;
 
 /// The wait after the first failure, before chance shortens it.
@@ -30,7 +30,7 @@ const WAIT_MAX: Duration = Duration::from_secs(60);
 /// The longest wait that a server may ask for.
 const ASKED_MAX: Duration = Duration::from_secs(600);
 
-/// What the writer and its thread tell each other.
+/// State that the writer and its thread share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) buffer: Buffer,
@@ -55,11 +55,11 @@ pub(crate) struct Sender {
     batch_every: Duration,
     batch_samples: u64,
     backoff: Backoff,
-    /// Chunks of the next request at most: fewer after one that was refused, so that what is wrong is found.
+    /// Chunks of the next request at most: fewer after one that was refused, so that the fault is found.
     n_rows: usize,
 }
 
-/// What to do after a request.
+/// The next action after a request.
 enum Next {
     GoOn,
     /// Wait, at least as long as the server asked for.
@@ -97,7 +97,7 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Waits until there are samples enough for a batch, or some for long enough. Says whether to send.
+    /// Waits until there are samples enough for a batch, or some for long enough. Returns whether to send.
     fn wait_for_batch(&self, every: Duration, n_samples: u64) -> bool {
         let state = self.lock();
         let is_empty = |state: &mut State| state.status.n_pending == 0 && !state.is_stopping;
@@ -108,7 +108,7 @@ impl Shared {
         !state.is_given_up && (!state.is_stopping || state.status.n_pending > 0)
     }
 
-    /// Waits for `span`. Says whether to go on: not while the writer stops.
+    /// Waits for `span`. Returns whether to go on: not while the writer stops.
     fn pause(&self, span: Duration) -> bool {
         let waited = self.changed.wait_timeout_while(self.lock(), span, |state| !state.is_stopping);
         !waited.unwrap_or_else(PoisonError::into_inner).0.is_stopping
@@ -246,7 +246,8 @@ impl Sender {
     }
 }
 
-/// The protobuf of one request with all these chunks, how many samples it has, and how many were in chunks that cannot be read.
+/// Returns the protobuf of one request with all these chunks, its number of samples, and the number of samples in
+/// chunks that cannot be read.
 fn join(rows: &[Row]) -> (Vec<u8>, u64, u64) {
     let (mut body, mut n_samples, mut n_damaged) = (Vec::new(), 0, 0);
     for row in rows {
@@ -261,7 +262,7 @@ fn join(rows: &[Row]) -> (Vec<u8>, u64, u64) {
     (body, n_samples, n_damaged)
 }
 
-/// `wait`, or what the server asked for where that is longer and within reason.
+/// Returns `wait`, or the time that the server asked for if that is longer and within reason.
 fn at_least(asked: Option<Duration>, wait: Duration) -> Duration {
     wait.max(asked.unwrap_or_default().min(ASKED_MAX))
 }

@@ -1,4 +1,4 @@
-//! What is asked of a writer.
+//! Settings of a writer.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -27,31 +27,32 @@ const BATCH_SAMPLES_MAX: usize = 100_000;
 /// The smallest buffer: less would not hold a batch.
 const BUFFER_BYTES_MIN: u64 = 64 << 10;
 
-/// What is asked of a writer.
+/// Settings of a writer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Where the server takes writes: `http://host:9090/api/v1/write`.
+    /// Address to which samples are written: `http://host:9090/api/v1/write`.
     pub address: Address,
     /// Headers beside those of the protocol, such as the tenant of a server that has several.
     pub headers: BTreeMap<String, String>,
-    /// How to log in.
+    /// Login at the server.
     pub login: Login,
-    /// Whose certificates are believed.
+    /// Certificate authorities that are trusted.
     pub trust: Trust,
     /// The most time between two requests while there is something to send.
     pub batch_every: Duration,
     /// A request is made earlier when so many samples wait, and has about as many at most, 1 to 100,000.
     pub batch_samples: usize,
-    /// How long the buffer may become, 64 KiB or more. When it is full, the oldest samples are given up.
+    /// Length limit of the buffer, 64 KiB or more. When it is full, the oldest samples are given up.
     pub buffer_bytes: u64,
-    /// How long a request may take from its first byte to the answer's last.
+    /// Time limit of a request, from its first byte to the answer's last.
     pub timeout: Duration,
-    /// Of the chance that spreads retries.
+    /// Seed of the random numbers that spread retries.
     pub seed: u64,
 }
 
 impl Settings {
-    /// The defaults for the server at `url`: batches of 5 s or 2,000 samples, 256 MiB of buffer, 30 s for a request, no log-in.
+    /// Returns the defaults for the server at `url`: batches of 5 s or 2,000 samples, 256 MiB of buffer, 30 s for a
+    /// request, no log-in.
     ///
     /// # Errors
     /// When it is no address of a server.
@@ -69,10 +70,10 @@ impl Settings {
         })
     }
 
-    /// That everything is in range and can be sent.
+    /// Checks that everything is in range and can be sent.
     ///
     /// # Errors
-    /// [`SettingsError`], which says what would be right.
+    /// [`SettingsError`], which states what would be right.
     pub fn check(&self) -> Result<(), SettingsError> {
         self.login.check()?;
         if !(1..=BATCH_SAMPLES_MAX).contains(&self.batch_samples) {
@@ -89,7 +90,7 @@ impl Settings {
         self.headers().map(drop)
     }
 
-    /// The headers as they are sent.
+    /// Returns the headers as they are sent.
     pub(crate) fn headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>, SettingsError> {
         let parse = |(name, value): (&String, &String)| {
             let refused = || SettingsError::Header { name: name.clone() };

@@ -1,8 +1,8 @@
-//! How writing goes: totals since the writer started, and what waits.
+//! Status of writing: totals since the writer started, and samples that wait.
 
 use std::collections::BTreeMap;
 
-/// How writing goes.
+/// Status of writing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Status {
     /// Samples that the server took.
@@ -13,19 +13,19 @@ pub struct Status {
     pub n_retries: u64,
     /// Samples in the buffer, those of earlier runs among them.
     pub n_pending: u64,
-    /// Bytes that they take there.
+    /// Bytes of these samples in the buffer.
     pub pending_bytes: u64,
-    /// What went wrong at the last request, with its reasons; `None` when it went well.
+    /// Error of the last request, with its reasons; `None` if the request succeeded.
     pub problem: Option<String>,
 }
 
-/// Samples that were given up, by why.
+/// Samples that were given up, by reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dropped {
-    /// The buffer was full, and they were the oldest in it.
+    /// Samples that were the oldest in a full buffer.
     pub n_overflowed: u64,
-    /// The server would not have them, and said that it never will: by the status that it said so with.
+    /// Samples that the server refused for good, by the status of its answer.
     pub refused: BTreeMap<u16, u64>,
-    /// What was in the buffer could not be read.
+    /// Samples in the buffer that could not be read.
     pub n_damaged: u64,
 }

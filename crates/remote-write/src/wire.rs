@@ -2,7 +2,7 @@
 //!
 //! Only what is sent: exemplars and native histograms are left out.
 
-/// What one request says.
+/// Content of one request.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(crate) struct WriteRequest {
     #[prost(message, repeated, tag = "1")]
@@ -14,7 +14,7 @@ pub(crate) struct WriteRequest {
 /// A series and some of its samples, oldest first.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(crate) struct TimeSeries {
-    /// In the order of their names, `__name__` among them; none empty, none twice.
+    /// Labels in the order of their names, `__name__` among them; none empty, none twice.
     #[prost(message, repeated, tag = "1")]
     pub(crate) labels: Vec<Label>,
     #[prost(message, repeated, tag = "2")]
@@ -38,7 +38,7 @@ pub(crate) struct Sample {
     pub(crate) timestamp: i64,
 }
 
-/// What is known of all series of a name.
+/// Metadata of all series of a name.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(crate) struct Metadata {
     /// 1 for a counter, 2 for a gauge.

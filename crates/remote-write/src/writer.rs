@@ -12,7 +12,7 @@ use crate::sender::{Sender, Shared};
 use crate::settings::Settings;
 use crate::status::Status;
 
-/// How long the end waits for samples to be sent that are still in the buffer.
+/// Time limit at the end for samples to be sent that are still in the buffer.
 const STOP_TIME: Duration = Duration::from_secs(5);
 
 /// Sends samples to one server.
@@ -23,7 +23,7 @@ pub struct Writer {
     thread: Option<Thread>,
 }
 
-/// Why a writer does not start.
+/// The reason why a writer does not start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
@@ -66,7 +66,7 @@ impl Writer {
         Ok(())
     }
 
-    /// How writing goes.
+    /// Returns the status of writing.
     #[must_use]
     pub fn status(&self) -> Status {
         self.shared.status()

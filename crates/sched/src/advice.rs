@@ -21,13 +21,13 @@ const WINDOWS: [usize; 8] = [1, 2, 5, 10, 20, 60, 120, 300];
 const N_BEFORE: usize = 50;
 /// Doublings of the demand, in steps: from one to some thousand.
 const N_DOUBLINGS: i32 = 13;
-/// How far forecasts look. Beyond, time goes on as in the last stretch.
+/// Number of steps that forecasts look ahead. Beyond, time goes on as in the last stretch.
 pub const N_LEADS_MAX: usize = 2_000;
 
 /// Forecasts that are further off than by that standard deviation of the logarithm say nothing.
 const OFF_MAX: f64 = 3.0;
 
-/// What forecasts the workers.
+/// Forecaster of the workers.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Advisor {
@@ -42,7 +42,7 @@ pub enum Advisor {
     Off(f64),
 }
 
-/// What was forecast of a trace at each of its moments.
+/// Forecasts of a trace at each of its moments.
 #[derive(Clone, Debug)]
 pub struct Advice {
     curves: Vec<Arc<Curve>>,
@@ -127,7 +127,7 @@ fn demands(step_seconds: f64) -> impl Iterator<Item = f64> {
     (0..N_DOUBLINGS).map(move |nth| step_seconds * 2_f64.powi(nth))
 }
 
-/// What is perfect but for a factor at each moment. The same for traces of one name.
+/// Returns forecasts that are perfect but for a factor at each moment. The same for traces of one name.
 fn off_by(trace: &Trace, off: f64) -> Vec<Arc<Curve>> {
     let mut seed = [0; 32];
     seed.iter_mut().zip(trace.name().bytes()).for_each(|(to, byte)| *to = byte);

@@ -1,4 +1,4 @@
-//! What is forecast of a worker: quantiles of the time that so much processor time takes there.
+//! Forecast of a worker: quantiles of the time that so much processor time takes there.
 
 /// The probabilities at which a curve is known: those of a node's `GET /api/v1/runtime`.
 pub const LEVELS: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99];
@@ -10,12 +10,13 @@ pub const LEVELS: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99]
 pub struct Curve {
     /// Seconds of processor time, ascending.
     demands: Vec<f64>,
-    /// For each demand, the time in seconds that it takes no longer than with the probability of each of [`LEVELS`]; both ways ascending.
+    /// Quantiles of the time in seconds that each demand takes, at the probabilities of [`LEVELS`]; both ways
+    /// ascending.
     times: Vec<[f64; LEVELS.len()]>,
 }
 
 impl Curve {
-    /// From demands in seconds and the quantiles of their times, also in seconds.
+    /// Builds a curve from demands in seconds and the quantiles of their times, also in seconds.
     ///
     /// What contradicts itself is mended upwards: more work or more certainty never takes less time, nor any work less than itself.
     ///
@@ -43,7 +44,7 @@ impl Curve {
         self.demands.iter().copied().zip(self.times.iter().copied())
     }
 
-    /// Of a worker that always gives so much of a core.
+    /// Builds the curve of a worker that always gives so much of a core.
     #[must_use]
     pub fn constant(availability: f64) -> Self {
         Self::new([(1.0, [1.0 / availability.clamp(1e-3, 1.0); LEVELS.len()])])

@@ -7,10 +7,10 @@ use crate::simulate::Stretch;
 /// Chunks that follow each other take turns.
 const CHUNKS: [Colour; 2] = [Colour::APART[0], Colour::APART[5]];
 const WIDTH: f64 = 760.0;
-/// For each worker, and for everything else of a chart.
+/// Height of each worker's row, and of everything else of a chart.
 const ROW_HEIGHT: f64 = 22.0;
 const REST_HEIGHT: f64 = 120.0;
-/// Where there are more workers than that, rows are thinner.
+/// Number of workers above which rows are thinner.
 const N_ROWS_FULL: usize = 40;
 /// Legends of more names are longer than their charts.
 const N_NAMED: usize = 24;
@@ -44,7 +44,7 @@ pub fn gantt(title: &str, names: &[String], stretches: &[Stretch], until: f64) -
     Panel { chart, legend }.picture(size)
 }
 
-/// What each worker had to give, as shares of a core by seconds since the run began.
+/// Draws the availability of each worker, as shares of a core by seconds since the run began.
 #[must_use]
 pub fn availability(names: &[String], lines: &[Vec<(f64, f64)>], until: f64) -> Picture {
     let colours = || Colour::APART.into_iter().cycle();
@@ -65,7 +65,7 @@ fn size(n_workers: usize) -> Size {
     Size { width: WIDTH, height: REST_HEIGHT + ROW_HEIGHT * n_workers.min(N_ROWS_FULL) as f64 }
 }
 
-/// As many names as a legend holds, and how many more there are.
+/// Returns as many names as a legend holds, and the number of those left out.
 fn named(names: &[String]) -> impl Iterator<Item = String> + '_ {
     let more = names.len().saturating_sub(N_NAMED);
     let last = (more > 0).then(|| format!("and {more} more"));

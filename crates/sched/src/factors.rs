@@ -1,4 +1,5 @@
-//! What decides who wins: one thing at a time is varied, the start of a chunk, how much workers differ, how far off forecasts are, how long the job is.
+//! Factors that decide which policy wins. One at a time is varied: the start of a chunk, the difference between
+//! workers, the error of forecasts, the length of the job.
 //!
 //! Everything else stays as the setting has it, and so do draws: levels of a factor meet the same workers and moments.
 
@@ -9,21 +10,21 @@ use crate::job::WorkerGroup;
 use crate::policy::Spec;
 use crate::report::{Row, Setting, SettingError, rows};
 
-/// What a chunk takes to start, in mean costs of a unit.
+/// Start times of a chunk, in mean costs of a unit.
 const STARTS: [f64; 4] = [0.0, 0.25, 2.5, 10.0];
-/// How many times as fast as the slowest worker the fastest is.
+/// Ratios of the fastest worker's speed to the slowest worker's.
 const SPEED_RATIOS: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
-/// How far forecasts are off: standard deviations of the logarithm of forecast times.
+/// Errors of forecasts: standard deviations of the logarithm of forecast times.
 const ERRORS: [f64; 4] = [0.0, 0.25, 0.5, 1.0];
-/// How many units there are, beside those of the job.
+/// Numbers of units, as multiples of the job's.
 const LENGTHS: [f64; 4] = [0.0625, 0.25, 1.0, 4.0];
 
 /// One level of one factor, and who won there.
 #[derive(Clone, Debug)]
 pub struct Level {
-    /// What is varied.
+    /// The factor that is varied.
     pub factor: &'static str,
-    /// How it is here.
+    /// The level of the factor.
     pub level: String,
     /// The policy that goes by no forecasts and has the least median of the makespan over the bound.
     pub plain: Row,
@@ -32,7 +33,8 @@ pub struct Level {
 }
 
 impl Level {
-    /// By what factor the best policy that goes by forecasts takes longer than the best that does not; below 1 it is faster.
+    /// Returns the factor by which the best policy that goes by forecasts takes longer than the best that does not;
+    /// below 1 the former is faster.
     #[must_use]
     pub fn ratio(&self) -> f64 {
         self.forecast.regret / self.plain.regret
@@ -65,7 +67,8 @@ pub fn vary(setting: &Setting) -> Result<Vec<Level>, SettingError> {
     Ok(levels)
 }
 
-/// For each factor, in their order, by what factor its levels change [`Level::ratio`]: how much it decides who wins.
+/// Returns for each factor, in their order, the ratio by which its levels change [`Level::ratio`]: its weight in
+/// deciding which policy wins.
 #[must_use]
 pub fn weights(levels: &[Level]) -> Vec<(&'static str, f64)> {
     levels

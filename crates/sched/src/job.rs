@@ -10,27 +10,27 @@ use serde::{Deserialize, Deserializer};
 
 use crate::work::{Work, WorkError};
 
-/// What a job file says.
+/// Contents of a job file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Job {
     /// Version of the format: 1.
     pub format: u32,
-    /// What is to be done.
+    /// The work to be done.
     pub work: Units,
-    /// What does a unit, in real runs.
+    /// The command that does a unit, in real runs.
     #[serde(default)]
     pub command: Option<Command>,
-    /// Who may do it.
+    /// The workers that may do the work.
     #[serde(rename = "worker", default)]
     pub workers: Vec<WorkerGroup>,
 }
 
-/// What workers run for each unit.
+/// Command that workers run for each unit.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Command {
-    /// As workers have allowed it.
+    /// Name of the command, as workers have allowed it.
     pub name: String,
     /// Its arguments; `{unit}` stands for the unit's number, from 0.
     #[serde(default)]
@@ -41,18 +41,18 @@ pub struct Command {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Units {
-    /// How many.
+    /// Number of units.
     pub units: usize,
-    /// What one takes on average: processor time on a worker of speed 1.
+    /// Mean cost of a unit: processor time on a worker of speed 1.
     #[serde(deserialize_with = "span")]
     pub cost: Duration,
-    /// How much units are known to differ: the standard deviation of their costs' logarithms.
+    /// Known spread of the units: the standard deviation of their costs' logarithms.
     #[serde(default)]
     pub cost_spread: f64,
-    /// What units cost beside each other, one for each; `cost` is their mean. Nothing where they are alike.
+    /// Costs of the units relative to each other, one for each; `cost` is their mean. Empty if units are alike.
     #[serde(default)]
     pub weights: Vec<f64>,
-    /// How far each unit's real cost is from what is known: likewise.
+    /// Error of the known costs: the standard deviation of the logarithm of real over known cost.
     #[serde(default)]
     pub cost_error: f64,
 }
@@ -61,33 +61,33 @@ pub struct Units {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct WorkerGroup {
-    /// How people call them; a number is added where there are several.
+    /// Name that people use; a number is added if there are several.
     pub name: String,
-    /// How many.
+    /// Number of workers.
     #[serde(default = "one")]
     pub count: usize,
     /// Seconds of work's processor time that each does in a second without other load.
     #[serde(default = "unit")]
     pub speed: f64,
-    /// What each chunk of units takes in addition.
+    /// Time that each chunk of units takes in addition.
     #[serde(default, deserialize_with = "span")]
     pub start: Duration,
-    /// What each unit takes in addition: its input on the way.
+    /// Time that each unit takes in addition: its input on the way.
     #[serde(default, deserialize_with = "span")]
     pub per_unit: Duration,
     /// The trace of their availability; without, one is drawn.
     #[serde(default)]
     pub trace: Option<String>,
-    /// Where it listens, in real runs: `source:tcp:HOST:PORT`.
+    /// Address at which it listens, in real runs: `source:tcp:HOST:PORT`.
     #[serde(default)]
     pub endpoint: Option<String>,
 }
 
-/// Why a file describes no job.
+/// Reasons why a file describes no job.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JobError {
-    /// Not TOML, or with keys and values that are not a job's.
+    /// A text that is not TOML, or has keys and values that are not a job's.
     #[error("it is no job file: {0}")]
     Syntax(String),
     /// Another version.
@@ -99,19 +99,19 @@ pub enum JobError {
     /// A number that cannot be.
     #[error("`{key} = {value}` is not {wanted}")]
     Number {
-        /// Where it stands.
+        /// The key of the number.
         key: String,
-        /// What stands there.
+        /// The number.
         value: f64,
-        /// What would be right.
+        /// Description of a valid number.
         wanted: &'static str,
     },
     /// Weights that are not one for each unit.
     #[error("there are {have} weights for {need} units: work.weights has one for each")]
     Weights {
-        /// How many there are.
+        /// The number of weights.
         have: usize,
-        /// How many units.
+        /// The number of units.
         need: usize,
     },
     /// Units that are no work.
@@ -174,7 +174,7 @@ impl Job {
         Ok(())
     }
 
-    /// What is known of the units' costs. The same for the same seed.
+    /// Returns the known costs of the units. The same for the same seed.
     ///
     /// # Errors
     /// [`JobError::Work`]: no units, or units that cost nothing.
@@ -184,7 +184,7 @@ impl Job {
         Ok(Work::new(self.costs().map(|cost| cost * factor.sample(&mut chance)))?.with_error(self.work.cost_error))
     }
 
-    /// What is said of the units' costs, for real runs: nothing is drawn.
+    /// Returns the stated costs of the units, for real runs: nothing is drawn.
     ///
     /// # Errors
     /// As of [`Job::work`].
@@ -192,7 +192,7 @@ impl Job {
         Ok(Work::new(self.costs())?.with_error(self.work.cost_error))
     }
 
-    /// In seconds.
+    /// Returns the stated costs of the units, in seconds.
     fn costs(&self) -> impl Iterator<Item = f64> {
         let Units { units, cost, weights, .. } = &self.work;
         let cost = cost.as_secs_f64();

@@ -1,4 +1,5 @@
-//! Who should compute what: work that is cut into units, workers whose speed is forecast, and policies that bring the two together.
+//! Assignment of work to workers: work that is cut into units, workers whose speed is forecast, and policies that bring
+//! the two together.
 //!
 //! A [`Policy`] is a state machine without a clock: it is told what happened ([`Event`]) and answers with what to do ([`Action`]). The same code
 //! decides in the simulator ([`simulate`]) and in real runs. What it knows of a worker is a [`Curve`]: quantiles of the time that so much

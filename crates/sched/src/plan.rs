@@ -1,4 +1,4 @@
-//! What a split is forecast to lead to.
+//! Forecast of the outcome of a split.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -17,7 +17,7 @@ const N_DRAWS: (usize, usize) = (50, 200);
 const N_WORKERS_DRAWN: usize = 50_000;
 /// Chunks that the last ones are drawn from.
 const N_CHUNKS: usize = 100;
-/// How near to all work the time of a draw comes: intervals are wider by far.
+/// Precision to which the work done in the time of a draw equals all work: intervals are wider by far.
 const PRECISION: f64 = 1e-4;
 /// The same draws for every plan, so that plans differ by their workers alone.
 const SEED: u64 = 1;
@@ -31,33 +31,34 @@ const COMMON_PART: f64 = 0.1;
 /// The first decision of a policy, and what is forecast of it.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// For each worker that gets something.
+    /// Share of each worker that gets something.
     pub shares: Vec<Share>,
-    /// When all is done, in seconds from now; the median.
+    /// Time until all is done, in seconds from now; the median.
     pub makespan: f64,
-    /// Of the makespan, in seconds.
+    /// Interval of the makespan, in seconds.
     pub interval: Interval,
-    /// When all is done, for each of some joint draws of what workers give.
+    /// Time until all is done, for each of some joint draws of what workers give.
     ends: Vec<f64>,
 }
 
-/// What a worker gets.
+/// Share of a worker.
 #[derive(Clone, Debug)]
 pub struct Share {
-    /// By position.
+    /// Position of the worker.
     pub worker: usize,
-    /// How many units.
+    /// Number of units.
     pub n_units: usize,
-    /// Of all work that nobody has, by cost.
+    /// Share of all work that nobody has, by cost.
     pub share: f64,
-    /// When it is done, in seconds from now; the median.
+    /// Time until the share is done, in seconds from now; the median.
     pub seconds: f64,
-    /// Why it is so much.
+    /// Reason for the size of the share.
     pub reason: String,
 }
 
 impl Plan {
-    /// Of the actions with which a policy begins a run or takes one up, before the pool has given their units.
+    /// Forecasts the outcome of the actions with which a policy begins a run or takes one up, before the pool has given
+    /// their units.
     ///
     /// What comes is drawn: for each worker, how much of what is forecast of it comes true, from beginning to end.
     #[must_use]
@@ -108,7 +109,7 @@ fn parts(state: &State, actions: &[Action]) -> Vec<Part> {
     given.collect()
 }
 
-/// When all is done, in seconds from now, for each draw.
+/// Returns the time until all is done, in seconds from now, for each draw.
 fn ends(state: &State, parts: &[Part], policy: &dyn Policy) -> Vec<f64> {
     let mut chance = ChaCha8Rng::seed_from_u64(SEED);
     let adapting = policy.adapts().then(|| Adapting::new(state, policy));
@@ -129,7 +130,7 @@ fn ends(state: &State, parts: &[Part], policy: &dyn Policy) -> Vec<f64> {
     (0..n_draws).map(end).collect()
 }
 
-/// For each worker, the probability with which it is done no later than it is in this draw.
+/// Draws for each worker the probability with which it is done no later than it is in this draw.
 fn levels(n_workers: usize, chance: &mut ChaCha8Rng) -> Vec<f64> {
     let normal = Normal::standard();
     let common: f64 = StandardNormal.sample(chance);
@@ -143,18 +144,18 @@ fn levels(n_workers: usize, chance: &mut ChaCha8Rng) -> Vec<f64> {
 /// Workers that are given work whenever they are free, until none is left.
 struct Adapting<'a> {
     work: &'a Work,
-    /// By position.
+    /// Workers with their positions.
     workers: Vec<(usize, Worker)>,
-    /// What a chunk takes to start, for each of them.
+    /// Time that a chunk takes to start, for each of them.
     starts: Vec<f64>,
     /// The probability that each is given work.
     used: Vec<f64>,
     cost: f64,
     mean_cost: f64,
-    /// About when all is done, in seconds.
+    /// Approximate time until all is done, in seconds.
     near: f64,
     n_units: usize,
-    /// What the last chunks may cost.
+    /// Possible costs of the last chunks.
     chunk_costs: Vec<f64>,
     takes_back: bool,
 }
@@ -187,7 +188,10 @@ impl<'a> Adapting<'a> {
         }
     }
 
-    /// When nothing is left to be given out, each worker is somewhere in its last chunk. How long that takes depends on what the worker gives just then.
+    /// Returns the time until all is done, in seconds from now, for one draw.
+    ///
+    /// When nothing is left to be given out, each worker is somewhere in its last chunk. The length of the rest depends
+    /// on what the worker gives just then.
     fn end(&self, levels: &[f64], chance: &mut ChaCha8Rng) -> f64 {
         let mut is_used: Vec<bool> = self.used.iter().map(|used| chance.random::<f64>() < *used).collect();
         if !is_used.contains(&true) {

@@ -18,7 +18,7 @@ pub use state::{Action, Chunk, Event, Spread, State};
 
 /// A way to decide, as a state machine: it reads no clock and draws no chance.
 pub trait Policy: Send {
-    /// What to do after `event`.
+    /// Decides what to do after `event`.
     fn decide(&mut self, state: &State, event: Event) -> Vec<Action>;
 
     /// Whether work goes to whoever is free, so that all workers end at about one time.
@@ -36,7 +36,7 @@ pub trait Policy: Send {
         1.0
     }
 
-    /// How many units it gives out at a time in the end.
+    /// Returns the number of units that it gives out at a time in the end.
     fn n_units_last(&self) -> usize {
         1
     }

@@ -18,24 +18,24 @@ use crate::work::Work;
 use crate::worker::Worker;
 use crate::{Curve, PolicyError};
 
-/// What is compared.
+/// Setting of a comparison.
 #[derive(Clone, Debug)]
 pub struct Setting {
     /// The job.
     pub job: Job,
-    /// What workers may give.
+    /// Traces of what workers may give.
     pub traces: Vec<Trace>,
-    /// Who decides.
+    /// Policies to compare.
     pub policies: Vec<Spec>,
-    /// What forecasts for those that go by forecasts; the first one, for all others' makespans as well.
+    /// Forecasters for policies that go by forecasts; the first one, for all others' makespans as well.
     pub advisors: Vec<Advisor>,
-    /// How many runs.
+    /// Number of runs.
     pub n_draws: usize,
-    /// Of all chance.
+    /// Seed of all chance.
     pub seed: u64,
 }
 
-/// Why nothing can be compared.
+/// Reasons why nothing can be compared.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingError {
@@ -48,17 +48,17 @@ pub enum SettingError {
     /// A job that asks for a trace that is not there.
     #[error("worker {worker} asks for the trace `{trace}`, and there are {have}")]
     NoTrace {
-        /// Who.
+        /// The worker.
         worker: String,
-        /// What it asks for.
+        /// The trace that the worker asks for.
         trace: String,
-        /// What there is.
+        /// The traces that there are.
         have: String,
     },
     /// Forecasts by a sensor that did not read.
     #[error("trace `{trace}` has no readings of the sensor of `{advisor}`")]
     NoReadings {
-        /// What was to forecast.
+        /// The forecaster.
         advisor: String,
         /// The trace.
         trace: String,
@@ -74,25 +74,25 @@ pub enum SettingError {
 /// One policy with one forecaster in one run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Case {
-    /// Which run.
+    /// Number of the run.
     pub draw: usize,
-    /// Who decided.
+    /// The policy that decided.
     pub policy: String,
-    /// What forecast.
+    /// The forecaster.
     pub advisor: String,
     /// The least time in which it could have been done, in seconds.
     pub bound: f64,
-    /// How it went.
+    /// The outcome of the run.
     #[serde(flatten)]
     pub outcome: Outcome,
 }
 
-/// What a policy with a forecaster came to in all runs.
+/// Results of a policy with a forecaster over all runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
-    /// Who decided.
+    /// The policy that decided.
     pub policy: String,
-    /// What forecast; nothing where it does not matter to the policy.
+    /// The forecaster; nothing if it does not matter to the policy.
     pub advisor: Option<String>,
     /// The median makespan in seconds.
     pub makespan: f64,
@@ -116,7 +116,8 @@ pub struct Row {
     pub units_80: Option<f64>,
     /// The same for 95 %.
     pub units_95: Option<f64>,
-    /// Of the 80 % interval, over the forecast; the median. Forecasts that are certain have none, and hold nothing.
+    /// Width of the 80 % interval over the forecast; the median. Forecasts that are certain have none, and hold
+    /// nothing.
     pub width_80: f64,
     /// The same of the 95 % interval.
     pub width_95: f64,
@@ -164,7 +165,8 @@ impl Setting {
         self.job.each_worker().map(find).collect()
     }
 
-    /// What chance decides in a run: real costs, and for each worker a trace and the moment in seconds at which it begins.
+    /// Draws what chance decides in a run: real costs, and for each worker a trace and the moment in seconds at which
+    /// it begins.
     fn chances(&self, draw: usize, known: &Work, fixed: &[Option<usize>]) -> (Work, Vec<(usize, f64)>) {
         let mut chance = ChaCha8Rng::seed_from_u64(self.seed);
         chance.set_stream(1 + draw as u64);
@@ -182,7 +184,8 @@ impl Setting {
         (real, places)
     }
 
-    /// What each worker has to give in a run, by seconds since it began, at the samples of its trace that lie in it.
+    /// Returns the availability of each worker in a run, by seconds since the run began, at the samples of its trace
+    /// that lie in the run.
     ///
     /// # Errors
     /// [`SettingError`], as of [`Setting::cases`].
@@ -246,7 +249,7 @@ impl Setting {
     }
 }
 
-/// What each policy came to, in the order in which cases name them.
+/// Returns the results of each policy, in the order in which cases name the policies.
 #[must_use]
 pub fn rows(cases: &[Case]) -> Vec<Row> {
     let mut order: Vec<(&str, &str)> = Vec::new();

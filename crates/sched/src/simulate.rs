@@ -16,9 +16,9 @@ use crate::worker::Worker;
 
 /// Halvings of the time of the bound: to a part in 2^50 of it.
 const N_HALVINGS: usize = 50;
-/// How often a policy is asked again about idle workers, in seconds.
+/// Interval at which a policy is asked again about idle workers, in seconds.
 const TICK_SECONDS: f64 = 5.0;
-/// Of so many units the time of one is held against its forecast.
+/// Number of units of which one has its time compared with its forecast.
 const LOOKED_AT: usize = 8;
 /// A run that takes so many times the bound is given up: its policy gives nothing to anybody.
 const PATIENCE: f64 = 1_000.0;
@@ -26,31 +26,31 @@ const PATIENCE: f64 = 1_000.0;
 /// A worker and what it really gives.
 #[derive(Clone, Debug)]
 pub struct Host<'a> {
-    /// With any curve: forecasts take its place.
+    /// The worker, with any curve: forecasts take its place.
     pub worker: Worker,
-    /// What it gives.
+    /// Trace of what the worker gives.
     pub trace: &'a Trace,
-    /// What was forecast of that.
+    /// Forecasts of that trace.
     pub advice: &'a Advice,
-    /// Where in the trace the run begins, in seconds.
+    /// Place in the trace at which the run begins, in seconds.
     pub from: f64,
 }
 
-/// How a run went.
+/// Outcome of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outcome {
-    /// When the last unit was done, in seconds.
+    /// Time at which the last unit was done, in seconds.
     pub makespan: f64,
-    /// What was forecast of that in the beginning, in seconds: the median.
+    /// Forecast of the makespan in the beginning, in seconds: the median.
     pub forecast: f64,
-    /// Of that, the interval that was to hold it in 80 % of all runs.
+    /// Interval of that forecast that was to hold the makespan in 80 % of all runs.
     pub interval_80: Interval,
-    /// And in 95 %.
+    /// Interval of that forecast that was to hold the makespan in 95 % of all runs.
     pub interval_95: Interval,
-    /// Of the units' times, the share that lay in the intervals that were to hold 80 % of them; every eighth unit is looked at, and none before costs
-    /// are known.
+    /// Share of the units' times that lay in the intervals that were to hold 80 % of them; every eighth unit is looked
+    /// at, and none before costs are known.
     pub units_80: Option<f64>,
-    /// And 95 %.
+    /// The same for the intervals that were to hold 95 %.
     pub units_95: Option<f64>,
     /// The share of all workers' time in which they had nothing to do.
     pub idle: f64,
@@ -60,7 +60,7 @@ pub struct Outcome {
     pub moved: f64,
     /// Units that ran twice.
     pub n_twins: usize,
-    /// Who did what when.
+    /// Stretches of all workers: who did what when.
     #[serde(skip)]
     pub stretches: Vec<Stretch>,
 }
@@ -68,13 +68,13 @@ pub struct Outcome {
 /// Units that a worker did one after the other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stretch {
-    /// By position.
+    /// Position of the worker.
     pub worker: usize,
-    /// In seconds since the run began, with the start of the chunk.
+    /// Beginning, in seconds since the run began, with the start of the chunk.
     pub from: f64,
-    /// In seconds since the run began.
+    /// End, in seconds since the run began.
     pub until: f64,
-    /// How many units.
+    /// Number of units.
     pub n_units: usize,
 }
 
@@ -139,11 +139,11 @@ struct Run<'a> {
     hosts: &'a [Host<'a>],
     real: &'a Work,
     state: State,
-    /// When each worker's unit ends.
+    /// Time at which each worker's unit ends.
     ends: Vec<f64>,
     is_done: Vec<bool>,
     n_left: usize,
-    /// What finished units cost, and were expected to.
+    /// Real and expected costs of finished units.
     spent: (f64, f64),
     plan: Option<Plan>,
     /// The probabilities with which units were forecast to take no longer than they did.

@@ -1,4 +1,4 @@
-//! What a worker really gave, second by second: an availability that was recorded.
+//! Recorded availability: what a worker really gave, second by second.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,17 +11,17 @@ pub struct Trace {
     name: String,
     step_seconds: f64,
     samples: Vec<f64>,
-    /// Before each step, the processor time in seconds that there was since the beginning; in the end, all of it.
+    /// Processor time in seconds between the beginning and each step; in the end, all of it.
     sums: Vec<f64>,
-    /// What sensors said of it meanwhile, by their names.
+    /// Readings of sensors meanwhile, by the sensors' names.
     readings: BTreeMap<String, Vec<f64>>,
 }
 
-/// Why a series is no trace.
+/// Reasons why a series is no trace.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {
-    /// It does not say how far its samples are apart.
+    /// A series without the distance of its samples.
     #[error("`{0}` has no times: a trace of availability says how far its samples are apart")]
     NoStep(String),
     /// Too few samples to learn from and to run on.
@@ -39,9 +39,9 @@ pub enum TraceError {
     Value {
         /// The trace.
         name: String,
-        /// From 1.
+        /// Number of the sample, from 1.
         at: usize,
-        /// What stands there.
+        /// The value.
         value: f64,
     },
     /// A sensor that did not say as much as there is to say.
@@ -65,7 +65,7 @@ pub enum TraceError {
 const N_SAMPLES_MIN: usize = 60;
 
 impl Trace {
-    /// Of a series of shares from 0 to 1. A gap is taken for the sample before it.
+    /// Builds a trace from a series of shares from 0 to 1. A gap is taken for the sample before it.
     ///
     /// # Errors
     /// [`TraceError`]: no step, too short, no shares, or never above 0.
@@ -101,19 +101,19 @@ impl Trace {
         Ok(self)
     }
 
-    /// What a sensor said at each sample.
+    /// Returns the readings of a sensor, one at each sample.
     #[must_use]
     pub fn readings(&self, sensor: &str) -> Option<&[f64]> {
         self.readings.get(sensor).map(Vec::as_slice)
     }
 
-    /// How people call it.
+    /// Returns the name that people use.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What lies between two samples, in seconds.
+    /// Returns the time between two samples, in seconds.
     #[must_use]
     pub fn step_seconds(&self) -> f64 {
         self.step_seconds
@@ -147,7 +147,7 @@ impl Trace {
         rounds * n as f64 * self.step_seconds + at as f64 * self.step_seconds + part
     }
 
-    /// How long so much processor time takes from a moment on, both in seconds.
+    /// Returns the time that so much processor time takes from a moment on, both in seconds.
     #[must_use]
     pub fn time_for(&self, from: f64, cpu_seconds: f64) -> f64 {
         if cpu_seconds <= 0.0 {

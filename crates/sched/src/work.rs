@@ -5,12 +5,12 @@ use std::ops::Range;
 /// Units and what they are expected to cost, in seconds of processor time on a worker of speed 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Work {
-    /// Before each unit, what all units before it cost; in the end, the whole.
+    /// Cost of all units before each unit; in the end, of the whole.
     sums: Vec<f64>,
     error: f64,
 }
 
-/// Why units are no work.
+/// Reasons why units are no work.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkError {
@@ -20,15 +20,15 @@ pub enum WorkError {
     /// A cost that is none.
     #[error("unit {unit} costs {cost} s; a cost is more than 0 s and finite")]
     Cost {
-        /// From 0.
+        /// Number of the unit, from 0.
         unit: usize,
-        /// What it is said to cost.
+        /// The cost as given.
         cost: f64,
     },
 }
 
 impl Work {
-    /// Of what each unit costs, in seconds.
+    /// Builds work from the cost of each unit, in seconds.
     ///
     /// # Errors
     /// [`WorkError`]: no units, or a cost that is not positive and finite.
@@ -57,19 +57,19 @@ impl Work {
         self.error / (n_units.max(1) as f64).sqrt()
     }
 
-    /// How many units there are.
+    /// Returns the number of units.
     #[must_use]
     pub fn n_units(&self) -> usize {
         self.sums.len() - 1
     }
 
-    /// What units cost together, in seconds.
+    /// Returns the cost of some units together, in seconds.
     #[must_use]
     pub fn cost(&self, units: &Range<usize>) -> f64 {
         self.sums[units.end] - self.sums[units.start]
     }
 
-    /// What all units cost, in seconds.
+    /// Returns the cost of all units, in seconds.
     #[must_use]
     pub fn total(&self) -> f64 {
         self.sums[self.n_units()]

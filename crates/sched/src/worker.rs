@@ -9,18 +9,19 @@ use crate::curve::Curve;
 /// Parts of equal probability that a normal distribution is cut into: the outermost lie beyond an interval of 95 %.
 const N_PARTS: u32 = 80;
 
-/// What a worker can do, and what it takes to have it do something.
+/// A worker's capacity, and the time that it takes to have the worker do something.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Worker {
-    /// How people call it.
+    /// Name that people use.
     pub name: String,
     /// Seconds of the work's processor time that a second of all of its cores does: a benchmark of this very work, with no other load.
     pub speed: f64,
-    /// What each chunk takes before its first unit begins: process, connection, input's latency. Does not depend on availability.
+    /// Time that each chunk takes before its first unit begins: process, connection, input's latency. Does not depend
+    /// on availability.
     pub start_seconds: f64,
-    /// What each unit's input takes on the way, in addition.
+    /// Time that each unit's input takes on the way, in addition.
     pub unit_seconds: f64,
-    /// How long processor time takes from now on.
+    /// Time that processor time takes from now on.
     pub curve: Arc<Curve>,
 }
 

@@ -1,40 +1,40 @@
-//! What can be wrong with a file that is to hold a secret. No message says anything of what is in it.
+//! Faults of a file that is to hold a secret. No message shows anything of its contents.
 
 use std::io;
 use std::path::PathBuf;
 
 use crate::token::LENGTH_MIN;
 
-/// Why a file gives no secret.
+/// Reasons why a file gives no secret.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SecretError {
-    /// It cannot be opened or read.
+    /// A file that cannot be opened or read.
     #[error("cannot read the secret in `{}`{}", path.display(), remedy(source))]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// It is there already, and somebody may rely on what is in it.
+    /// A file that is there already; somebody may rely on its contents.
     #[error("`{}` is there already, and is left as it is; name another file, or remove this one first", path.display())]
     Exists {
         /// The file.
         path: PathBuf,
     },
-    /// It cannot be made or written.
+    /// A file that cannot be made or written.
     #[error("cannot write the secret to `{}`", path.display())]
     Unwritable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Others than its owner may read or change it.
+    /// A file that others than its owner may read or change.
     #[error(transparent)]
     Exposed(Exposed),
-    /// Longer than any secret.
+    /// A file that is longer than any secret.
     #[error("`{}` is too long for a secret: the limit is {n_bytes_max} bytes", path.display())]
     TooLong {
         /// The file.
@@ -42,13 +42,13 @@ pub enum SecretError {
         /// The most that is read.
         n_bytes_max: u64,
     },
-    /// Not UTF-8.
+    /// A file that is not UTF-8.
     #[error("`{}` is not text; save it as UTF-8", path.display())]
     NotText {
         /// The file.
         path: PathBuf,
     },
-    /// There is nothing in it.
+    /// A file without contents.
     #[error("the secret in `{}` is empty", path.display())]
     Empty {
         /// The file.
@@ -60,12 +60,12 @@ pub enum SecretError {
         /// The file.
         path: PathBuf,
     },
-    /// Too short to be shared.
+    /// A token that is too short to be shared.
     #[error("the token in `{}` has {length} characters; it needs at least {LENGTH_MIN}", path.display())]
     TooShort {
         /// The file.
         path: PathBuf,
-        /// How many it has, space at both ends left out.
+        /// The number of characters that it has, space at both ends left out.
         length: usize,
     },
 }
@@ -94,7 +94,7 @@ pub enum Exposed {
     Owner {
         /// The file.
         path: PathBuf,
-        /// Whose it is.
+        /// The owner of the file.
         owner: u32,
     },
 }

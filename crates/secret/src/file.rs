@@ -11,7 +11,7 @@ use crate::{Secret, token};
 /// The most that is read: whoever names a log by mistake is told so.
 const BYTES_MAX: u64 = 64 << 10;
 
-/// What a file is to hold.
+/// Form of a file's contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// One line of visible ASCII characters, as a header carries it; space around it is no part of it.
@@ -22,12 +22,12 @@ pub enum Form {
     Password,
 }
 
-/// What becomes of a file whose mode lets others read it.
+/// Treatment of a file whose mode lets others read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Privacy {
-    /// It is refused.
+    /// The file is refused.
     Required,
-    /// It is taken, and [`Found::exposed`] says so.
+    /// The file is taken, and [`Found::exposed`] reports it.
     Advised,
 }
 
@@ -36,7 +36,7 @@ pub enum Privacy {
 pub struct Found {
     /// The secret.
     pub secret: Secret,
-    /// What a person should be told of its file.
+    /// Fault of the file that a person should be shown.
     pub exposed: Option<Exposed>,
 }
 

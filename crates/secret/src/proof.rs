@@ -9,7 +9,7 @@ use sha2::Sha256;
 
 use crate::Token;
 
-/// How many bytes either side chooses at random for a connection.
+/// Number of bytes that either side chooses at random for a connection.
 pub const NONCE_BYTES: usize = 32;
 
 /// Length of a proof.
@@ -18,10 +18,10 @@ pub const PROOF_BYTES: usize = 32;
 /// A number that is used once.
 pub type Nonce = [u8; NONCE_BYTES];
 
-/// What only somebody who has the token can say.
+/// Proof that only somebody who has the token can make.
 pub type Proof = [u8; PROOF_BYTES];
 
-/// What makes the proofs of one connection.
+/// Maker of the proofs of one connection.
 ///
 /// Each is the HMAC-SHA-256 (RFC 2104, FIPS 180-4), under the token, of who speaks, of both nonces and of the message. A recorded one is
 /// of no use: the other side's nonce is another one the next time. What one side says is not what the other would say.
@@ -50,7 +50,7 @@ impl Seal {
         self.code(speaker, message).finalize().into_bytes().into()
     }
 
-    /// Whether `proof` is the one that `speaker` says `message`. Takes the same time wherever it differs.
+    /// Whether `proof` proves that `speaker` sent `message`. Takes the same time wherever it differs.
     #[must_use]
     pub fn is_proof(&self, speaker: &[u8], message: &[u8], proof: &[u8]) -> bool {
         self.code(speaker, message).verify_slice(proof).is_ok()

@@ -18,7 +18,7 @@ pub struct Token(Secret);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a token of {n_bytes} bytes can be guessed; it needs at least {LENGTH_MIN}")]
 pub struct TokenTooShort {
-    /// How many bytes it has.
+    /// The number of bytes of the token.
     pub n_bytes: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What is known of each container, and which run it is a part of.
+//! Catalogue of the containers: the properties of each container, and the run of which it is a part.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,7 +16,7 @@ pub(crate) struct Container {
     pub n_disk: u32,
     /// When something was found in it last; counts uses of the store.
     pub used: u64,
-    /// How many bytes had ever been appended to the store when it was written.
+    /// The number of bytes that had ever been appended to the store when it was written.
     pub born: u64,
     pub loaded: Option<Loaded>,
 }
@@ -63,7 +63,7 @@ impl Catalogue {
         Self { n_slots, ..Self::default() }
     }
 
-    /// How many slots have been given.
+    /// Returns the number of slots that have been given.
     pub fn n_slots(&self) -> u32 {
         self.n_slots
     }

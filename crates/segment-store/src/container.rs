@@ -4,7 +4,7 @@ use dedup::Anchor;
 
 use crate::storage::Storage;
 
-/// What is read at once, and has a checksum: a random read of less would take as long.
+/// The number of bytes that are read at once, and have a checksum: a random read of less would take as long.
 pub const BLOCK_BYTES: usize = 1 << 16;
 
 const MAGIC: [u8; 8] = *b"fortseg1";
@@ -12,7 +12,7 @@ const HEAD_BYTES: usize = 16;
 const CHECKSUM_BYTES: usize = 4;
 const ANCHOR_BYTES: usize = 12;
 
-/// Why a container is of no use any more.
+/// The reason why a container is of no use any more.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Lost {
     /// It cannot be read: removed, cut, or the disk fails.
@@ -23,7 +23,7 @@ pub(crate) enum Lost {
     Altered,
 }
 
-/// What a container has beside its data.
+/// The parts of a container beside its data.
 #[derive(Debug)]
 pub(crate) struct Outline {
     checksums: Vec<u32>,
@@ -117,7 +117,7 @@ impl Outline {
             .collect()
     }
 
-    /// How many blocks there are.
+    /// Returns the number of blocks.
     pub fn n_blocks(&self) -> usize {
         self.checksums.len()
     }

@@ -1,11 +1,11 @@
-//! How a store grew and what it was good for, period by period: what passed, what of it was known, and how old that was.
+//! Growth and use of a store, period by period: the traffic, the part of it that was known, and the age of that part.
 
-/// How many periods are kept. When there are more, each two become one, so that what is long ago is told coarsely.
+/// The number of periods that are kept. When there are more, each two become one, so that old periods are coarse.
 const N_PERIODS: usize = 512;
 /// Classes of ages.
 pub const N_AGES: usize = 32;
 
-/// What passed an end during a period; who keeps the store counts it.
+/// Traffic that passed an end during a period; who keeps the store counts it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Bytes that were given to be sent.
@@ -27,14 +27,14 @@ pub struct Period {
     pub begin_ns: i64,
     /// When it ended.
     pub end_ns: i64,
-    /// What passed.
+    /// The traffic.
     pub traffic: Traffic,
     /// Bytes that the store appended.
     pub appended_bytes: u64,
     /// Bytes on disk at its end.
     pub disk_bytes: u64,
-    /// How long ago what was found had been written: entry `i` counts those with 2^(16+i) to 2^(17+i) bytes written since, and the first
-    /// one also those with fewer.
+    /// The ages of the data that were found: entry `i` counts those with 2^(16+i) to 2^(17+i) bytes written since, and
+    /// the first one also those with fewer.
     pub ages: [u64; N_AGES],
 }
 

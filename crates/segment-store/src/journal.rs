@@ -15,7 +15,7 @@ const MAGIC: [u8; 8] = *b"fortjnl1";
 /// Magic, tag of the key, bits of anchors and of sparse ones.
 pub(crate) const HEAD_BYTES: usize = 8 + 16 + 2;
 
-/// What a store's containers depend on.
+/// The properties on which a store's containers depend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
     pub key: [u8; 16],
@@ -30,7 +30,7 @@ pub(crate) enum Record {
     Written(Entry),
     /// It was removed.
     Removed { number: u64 },
-    /// What passed for a while.
+    /// The traffic of a period.
     Passed(Box<Period>),
 }
 
@@ -39,7 +39,7 @@ pub(crate) enum Record {
 pub(crate) struct Entry {
     pub number: u64,
     pub run: RunId,
-    /// Where in the run it begins.
+    /// The position in the run at which the container begins.
     pub start: u64,
     pub n_bytes: u32,
     /// Bytes on disk.
@@ -47,7 +47,7 @@ pub(crate) struct Entry {
     pub sparse: Vec<Anchor>,
 }
 
-/// What is not a journal of this store.
+/// The reason why a file is not a journal of this store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Foreign {
     /// It was written by something else.

@@ -1,4 +1,4 @@
-//! What was sent and received, on disk across sessions: a [`dedup::History`] that holds far more than memory does.
+//! Store of sent and received data, on disk across sessions: a [`dedup::History`] that holds far more than memory does.
 //!
 //! Bytes go to containers in the order in which they come, a file each, written once. In memory are one anchor in some thousand bytes
 //! of everything, and the data and all anchors of what was used last. Any container may be cut, altered or removed at any moment: that is

@@ -1,11 +1,11 @@
-//! What a store may take, and what can be said of one.
+//! Settings and statistics of a store.
 
 use dedup::Key;
 
 use crate::growth::N_AGES;
 use crate::journal::Foreign;
 
-/// What a store is for, and what it may take.
+/// The purpose of a store, and its limits.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// The tenant's key: what was stored under another one is not opened.
@@ -20,14 +20,14 @@ pub struct Settings {
     pub memory_bytes: u64,
     /// Containers on disk. The journal and the index's snapshot come on top: two thousandths of them.
     pub disk_bytes: u64,
-    /// How much of the journal is read again when the store is opened, a small store's: a snapshot is written after so many bytes. The tail
-    /// may grow to a part of the journal, and to four times this.
+    /// The most bytes of the journal that are read again when the store is opened, a small store's: a snapshot is
+    /// written after so many bytes. The tail may grow to a part of the journal, and to four times this.
     pub tail_bytes: u64,
-    /// Which containers are given up first when the disk's budget is used.
+    /// The containers that are given up first when the disk's budget is used.
     pub policy: Policy,
 }
 
-/// Which containers are given up first.
+/// The containers that are given up first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
     /// Those that nothing was found in for the longest time.
@@ -61,7 +61,7 @@ pub enum OpenError {
     },
 }
 
-/// What a store has and did since it was opened.
+/// The state of a store, and what it did since it was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Containers on disk.
@@ -102,8 +102,8 @@ pub struct Statistics {
     pub n_unwritten: u64,
     /// Containers that were given up for the disk's budget.
     pub n_given_up: u64,
-    /// How long ago what was found had been written: entry `i` counts those with 2^(16+i) to 2^(17+i) bytes written since, and the first
-    /// one also those with fewer.
+    /// The ages of the data that were found: entry `i` counts those with 2^(16+i) to 2^(17+i) bytes written since,
+    /// and the first one also those with fewer.
     pub ages: [u64; N_AGES],
 }
 

@@ -18,16 +18,16 @@ pub(crate) const NAME: &str = "index";
 pub(crate) const NEXT: &str = "index.new";
 
 const MAGIC: [u8; 8] = *b"fortidx1";
-/// Where the outline is, how long, its checksum, and the magic.
+/// The position and the length of the outline, its checksum, and the magic.
 const TRAILER_BYTES: u64 = 8 + 8 + 4 + 8;
 /// So much of the journal's end tells whether it is the same one.
 const N_WITNESS: u64 = 4096;
 
-/// What a snapshot says beside containers and anchors.
+/// The state that a snapshot records beside containers and anchors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
     pub head: Head,
-    /// How much of the journal is in it.
+    /// The number of bytes of the journal that are in it.
     pub n_journal: u64,
     /// Records in the journal of containers that are gone.
     pub n_removed: u64,
@@ -95,7 +95,7 @@ pub(crate) fn read(storage: &mut dyn Storage, head: Head) -> Option<Snapshot> {
     is_same.then_some(snapshot)
 }
 
-/// What tells one journal from another of which this snapshot is not.
+/// Returns the checksum that tells one journal from another of which this snapshot is not.
 fn witness(storage: &mut dyn Storage, n_journal: u64) -> std::io::Result<u32> {
     let mut bytes = vec![0; n_journal.min(N_WITNESS) as usize];
     storage.read(journal::NAME, n_journal - bytes.len() as u64, &mut bytes)?;
@@ -132,7 +132,8 @@ fn put(standing: Standing, witness: u32, catalogue: &Catalogue, shards: &[ShardO
     out
 }
 
-/// What was written, and the witness. Its checksum held, so that nothing in it is beyond what a store has.
+/// Reads the snapshot that was written, and the witness. Its checksum held, so that nothing in it is beyond what
+/// a store has.
 fn take(rest: &mut &[u8]) -> Option<(Snapshot, u32)> {
     let head = Head::take(rest)?;
     let [n_journal, n_removed, next_number, n_ever] = numbers(rest)?;

@@ -1,5 +1,5 @@
-//! Which container to look in for a sparse anchor, for everything that is on disk: eight bytes a slot, a filter before them, in
-//! shards that are read from the last snapshot when they are first needed.
+//! Index from a sparse anchor to the container to look in, for everything that is on disk: eight bytes a slot, a
+//! filter before them, in shards that are read from the last snapshot when they are first needed.
 
 use dedup::Anchor;
 use dedup::two_level::Filter;
@@ -10,7 +10,7 @@ use crate::storage::Storage;
 /// Shards, chosen by the highest bits of an anchor's hash. Of a terabyte each has some 30,000 anchors, 350 KB.
 const SHARD_BITS: u32 = 12;
 pub(crate) const N_SHARDS: usize = 1 << SHARD_BITS;
-/// What is read or written at once.
+/// The number of bytes that are read or written at once.
 const N_PIECE: usize = 1 << 20;
 const SLOT_BYTES: usize = size_of::<u64>();
 
@@ -24,7 +24,7 @@ pub(crate) struct SparseIndex {
     statistics: Looked,
 }
 
-/// What became of lookups.
+/// The results of lookups.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Looked {
     /// The filter knew that the anchor is strange.
@@ -45,11 +45,11 @@ struct Shard {
 #[derive(Debug)]
 enum Slots {
     Here(Vec<u64>),
-    /// In the snapshot, and what was set since.
+    /// Slots in the snapshot, and those that were set since.
     Stored(Stored, Vec<u64>),
 }
 
-/// Where in the snapshot a shard's slots are.
+/// The place of a shard's slots in the snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stored {
     pub at: u64,
@@ -236,7 +236,8 @@ impl Shard {
     }
 }
 
-/// Where a tag is, or the free slot where it would go. Any slot if there is neither: a snapshot may have a shard without a free one.
+/// Returns the place of a tag, or the free slot where the tag would go. Any slot if there is neither: a snapshot
+/// may have a shard without a free one.
 fn find(slots: &[u64], tag: u32) -> usize {
     if slots.is_empty() {
         return 0;

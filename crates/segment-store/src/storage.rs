@@ -1,4 +1,4 @@
-//! Where containers are kept: a handful of calls, so that files of a folder and a browser's private file system both do.
+//! Storage of containers: a handful of calls, so that files of a folder and a browser's private file system both do.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -20,7 +20,7 @@ pub trait Storage: Send {
     /// When there is not that much, or it cannot be read.
     fn read(&mut self, name: &str, offset: u64, bytes: &mut [u8]) -> io::Result<()>;
 
-    /// How many bytes `name` has; none where there is no such thing.
+    /// Returns the number of bytes of `name`; none where there is no such thing.
     ///
     /// # Errors
     /// When that cannot be found out.

@@ -29,7 +29,7 @@ pub struct Store {
     catalogue: Catalogue,
     /// Containers that are being written.
     active: HashMap<(Run, Writing), Active>,
-    /// Where each run that was written to since the store was opened ends.
+    /// The end of each run that was written to since the store was opened.
     ends: HashMap<Run, u64>,
     sparse: SparseIndex,
     hints: Hints,
@@ -38,12 +38,12 @@ pub struct Store {
     /// Anchors of what is in memory: the container's slot above the offset.
     dense: AnchorTable,
     growth: Growth,
-    /// What periods have of the statistics.
+    /// The part of the statistics that periods have.
     counted: Counted,
     next_number: u64,
     /// Bytes of the journal.
     n_journal: u64,
-    /// How many of them are in the last snapshot, or could not be put into one.
+    /// The number of those bytes that are in the last snapshot, or could not be put into one.
     n_snapshot: u64,
     /// Records in the journal of containers that are gone.
     n_removed: u64,
@@ -118,7 +118,7 @@ impl Store {
         Ok(store)
     }
 
-    /// What it has, and did since it was opened.
+    /// Returns the state of the store, and what it did since it was opened.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         let looked = self.sparse.looked();
@@ -144,7 +144,7 @@ impl Store {
         self.catalogue.known(id)
     }
 
-    /// How it grew, and what it was good for, as [`Store::note`] was told.
+    /// Returns the growth and use of the store by period, as recorded by [`Store::note`].
     #[must_use]
     pub fn periods(&self) -> &[Period] {
         self.growth.periods()

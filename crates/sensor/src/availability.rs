@@ -1,4 +1,4 @@
-//! How much of a core a process that started at this moment would get: the formulas of the Network Weather Service.
+//! Part of a core that a process started at this moment would get: the formulas of the Network Weather Service.
 //!
 //! R. Wolski, N. Spring and J. Hayes measure it on one processor in two ways, from what `uptime` and
 //! `vmstat` say ("Predicting the CPU availability of time-shared Unix systems", section 2.1). Both count on every task
@@ -13,7 +13,7 @@ use std::time::Duration;
 /// number of measurements, so that the value does not depend on how often it is read.
 const SMOOTHING: Duration = Duration::from_secs(10);
 
-/// How all cores spent the time between two reads, in shares of it: what equation (2) is made of.
+/// The shares of the time of all cores between two reads: the input of equation (2).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Split {
     /// Programs: `user` and `nice`.

@@ -22,7 +22,7 @@ const USED: &Family = row("cgroup.cpu.used");
 const LIMIT: &Family = row("cgroup.cpu.limit");
 const THROTTLED: &Family = row("cgroup.cpu.throttled");
 
-/// Where the hierarchy is mounted: by itself, or beside those of version 1.
+/// The mount points of the hierarchy: by itself, or beside the hierarchies of version 1.
 const MOUNTS: [&str; 2] = ["sys/fs/cgroup", "sys/fs/cgroup/unified"];
 
 const MICROSECOND: f64 = 1e-6;
@@ -112,7 +112,7 @@ fn parse_limit(text: &[u8]) -> Option<Option<f64>> {
     }
 }
 
-/// How many periods the scheduler has counted in which the cgroup ran, and in how many of them it was stopped.
+/// The number of the scheduler's periods in which the cgroup ran, and of those in which the cgroup was stopped.
 ///
 /// Periods and not `throttled_usec`, which adds up the waiting on all cores and is no share of anything.
 #[derive(Clone, Copy)]

@@ -32,7 +32,7 @@ pub struct CoreShare {
 }
 
 impl CoreShare {
-    /// Of the host whose `/proc` is under `root`. Where there is none, only work says what it gets.
+    /// Opens the host whose `/proc` is under `root`. If there is no such host, only work measures its share.
     #[must_use]
     pub fn open(root: &Path) -> Self {
         Self { host: Host::open_availability(root).ok(), readings: Readings::default() }

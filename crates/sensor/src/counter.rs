@@ -32,7 +32,7 @@ struct Counter {
 }
 
 impl Counter {
-    /// How much the counter grew per second since the read before, up to `at`, when it says `count`.
+    /// Returns the growth of the counter per second since the read before, up to `at`, when it stands at `count`.
     ///
     /// None at the first read, when no time has passed, and when the counter went backwards: it was reset or wrapped,
     /// and how far it got before that is unknown.

@@ -1,4 +1,4 @@
-//! How the cores spend their time, and how many tasks run, from `/proc/stat`.
+//! The use of the cores' time, and the number of tasks that run, from `/proc/stat`.
 //!
 //! Not parsed by the `procfs` crate, which numbers the cores one after the other and so takes one for another when a
 //! core is offline.
@@ -87,7 +87,7 @@ impl Cpu {
     }
 }
 
-/// What one reading of the file says of the host as a whole.
+/// The values of the host as a whole in one reading of the file.
 #[derive(Default)]
 struct Stat {
     shares: Option<Shares>,
@@ -187,7 +187,7 @@ impl Times {
         self.0[..8].iter().map(|&time| u128::from(time)).sum()
     }
 
-    /// How the time since `earlier` was spent; none when there was a reset.
+    /// Returns the shares of the time since `earlier`; none if there was a reset.
     ///
     /// The kernel works out idle and iowait anew at each read and they can step back a little; such a step counts as
     /// no time. When even the total went back, the counters started again.
@@ -213,7 +213,7 @@ impl Times {
 struct Shares([f64; 10]);
 
 impl Shares {
-    /// What is not idle, and then each share.
+    /// Returns the share that is not idle, and then each share.
     fn values(self) -> impl Iterator<Item = f64> {
         std::iter::once(1.0 - self.split().idle).chain(self.0)
     }

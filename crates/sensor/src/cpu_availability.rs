@@ -1,4 +1,4 @@
-//! What a new process would get of the cores: a share of one for a single thread, and how many for several.
+//! The part of the cores that a new process would get: a share of one for a single thread, and the number for several.
 //!
 //! Nothing is run to find out. The kernel says what each task used and waited for, and the scheduler's own rules say
 //! what one more would leave of it. How each number enters, and where this ends:
@@ -38,12 +38,13 @@ use self::{
 const SHARE: &Family = row("cpu.availability");
 const CORES: &Family = row("cpu.availability.{threads}");
 
-/// How often the host is looked at, at most; in between, what was found is said again.
+/// The shortest time between two looks at the host; in between, the result of the last look is returned again.
 ///
 /// A little less than a second, so that a node with a step of one second looks at each step.
 const PERIOD: Duration = Duration::from_millis(900);
 
-/// What a new process would get. Comes after the sensors of `/proc/stat` and of the CPU's pressure in a tick.
+/// The sensor of the cores that a new process would get. Comes after the sensors of `/proc/stat` and of the CPU's
+/// pressure in a tick.
 pub(crate) struct CpuAvailability {
     uptime: Option<KernelFile>,
     cores: Cores,
@@ -60,7 +61,7 @@ pub(crate) struct CpuAvailability {
 }
 
 impl CpuAvailability {
-    /// Of the files that it reads itself each may be missing.
+    /// Opens the sensor. Each of the files that it reads itself may be missing.
     pub(crate) fn open(root: &Path) -> CpuAvailability {
         CpuAvailability {
             uptime: KernelFile::open(root, "proc/uptime").ok(),

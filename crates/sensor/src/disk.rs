@@ -21,7 +21,7 @@ const READS: &Family = row("disk.{device}.reads");
 const WRITES: &Family = row("disk.{device}.writes");
 const BUSY: &Family = row("disk.{device}.busy");
 
-/// What the kernel calls a sector, whatever the disk does.
+/// The size of the kernel's sectors, whatever the disk does.
 const SECTOR_BYTES: f64 = 512.0;
 
 const MILLISECOND: f64 = 1e-3;

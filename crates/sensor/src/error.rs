@@ -1,20 +1,20 @@
-//! What can go wrong on opening a host and on reading one of its files.
+//! Errors on opening a host and on reading one of its files.
 
 use std::{io, path::PathBuf};
 
-/// Why a host cannot be read at all.
+/// The reason why a host cannot be read at all.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
     /// There is no `proc` directory under the root.
     #[error("`{}` is not a directory: the root of a host has its kernel's files under `proc`", path.display())]
     NoProc {
-        /// Where it was looked for.
+        /// The place where the directory was looked for.
         path: PathBuf,
     },
 }
 
-/// Why a file gave no readings at one tick.
+/// The reason why a file gave no readings at one tick.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
@@ -23,7 +23,7 @@ pub enum ReadError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The file is longer than any that the kernel writes.
@@ -31,7 +31,7 @@ pub enum ReadError {
     TooLong {
         /// The file.
         path: PathBuf,
-        /// How long it may be.
+        /// The greatest length.
         limit_bytes: u64,
     },
     /// The file says something else than it should.
@@ -39,7 +39,7 @@ pub enum ReadError {
     Malformed {
         /// The file.
         path: PathBuf,
-        /// What would be right.
+        /// The content that would be right.
         needed: &'static str,
         /// The line in question, or its beginning.
         given: String,
@@ -47,12 +47,12 @@ pub enum ReadError {
     /// The process that probes for CPU availability could not be started, or ended before its time.
     #[error("cannot probe what share of the CPU a process gets")]
     Probe {
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// Why signals are not offered by this host. Its text is the reason in [`Absent`](crate::Absent).
+/// The reason why signals are not offered by this host. Its text is the reason in [`Absent`](crate::Absent).
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Absence {
     #[error("the kernel has no `/{file}`")]

@@ -15,7 +15,7 @@ use crate::error::Absence;
 /// No file of the kernel's that is read here comes near: `/proc/stat` of a host with 8,192 cores has about 1 MiB.
 const LIMIT_BYTES: u64 = 16 << 20;
 
-/// How much of a line an error repeats: enough to know it by.
+/// The number of bytes of a line that an error repeats: enough to know the line by.
 const GIVEN_BYTES: usize = 120;
 
 /// A file of the kernel's, known to be there when the host was opened.

@@ -1,4 +1,4 @@
-//! How full the file systems are, from `/proc/self/mountinfo` and `statvfs`.
+//! The use of the file systems, from `/proc/self/mountinfo` and `statvfs`.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
@@ -26,7 +26,7 @@ const FILE: &str = "proc/self/mountinfo";
 /// Types that store on disks or in memory of this host although no block device is behind their number.
 const LOCAL_TYPES: [&str; 4] = ["bcachefs", "btrfs", "tmpfs", "zfs"];
 
-/// Where the system keeps what is no store of anybody's.
+/// The folders in which the system keeps what is no store of anybody's.
 const SYSTEM_FOLDERS: [&str; 4] = ["/dev", "/proc", "/run", "/sys"];
 
 /// The file systems that this host can write to and that fill: each once, by the first of its places as names go.
@@ -94,7 +94,7 @@ fn unescaped(path: &Path) -> PathBuf {
     OsString::from_vec(bytes).into()
 }
 
-/// What of the mounts is a store of this host's, under `root`.
+/// Returns those of the mounts that are a store of this host's, under `root`.
 fn local(mounts: Vec<MountInfo>, root: &Path) -> Vec<Filesystem> {
     // What is mounted over another hides it, and a folder comes before what it holds.
     let by_point: BTreeMap<PathBuf, MountInfo> =
@@ -151,11 +151,11 @@ impl Filesystem {
     }
 }
 
-/// What is taken and what is left.
+/// The room that is taken and the room that is left.
 #[derive(Debug, PartialEq)]
 struct Room {
     available_bytes: f64,
-    /// Of what users other than root can take, as `df` has it.
+    /// The used share of the room that users other than root can take, as `df` has it.
     used: Option<f64>,
     inodes_used: Option<f64>,
 }

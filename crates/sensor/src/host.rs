@@ -28,14 +28,14 @@ pub struct Host {
     cores: Vec<(u64, Times)>,
 }
 
-/// What the host whose files are under `root` is called, if its kernel says so.
+/// Returns the name of the host whose files are under `root`, if its kernel gives one.
 #[must_use]
 pub fn host_name(root: &Path) -> Option<String> {
     let name = fs::read_to_string(root.join("proc/sys/kernel/hostname")).ok()?;
     Some(name.trim().to_owned()).filter(|name| !name.is_empty())
 }
 
-/// How many cores the host has on line whose files are under `root`, if its kernel says so.
+/// Returns the number of online cores of the host whose files are under `root`, if its kernel gives it.
 #[must_use]
 pub fn n_cores(root: &Path) -> Option<usize> {
     let stat = fs::read_to_string(root.join("proc/stat")).ok()?;
@@ -159,19 +159,19 @@ impl Host {
         Ok(())
     }
 
-    /// What this host does not offer, and why.
+    /// Returns the signals that this host does not offer, each with the reason.
     #[must_use]
     pub fn absent(&self) -> &[Absent] {
         &self.absent
     }
 
-    /// How many times a file could not be read or understood.
+    /// Returns how many times a file could not be read or understood.
     #[must_use]
     pub fn n_errors(&self) -> u64 {
         self.n_errors
     }
 
-    /// What went wrong the last time that something did.
+    /// Returns the latest error.
     #[must_use]
     pub fn last_error(&self) -> Option<&ReadError> {
         self.last_error.as_ref()

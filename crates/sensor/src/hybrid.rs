@@ -23,14 +23,14 @@ const COST: &Family = row("cpu.availability.hybrid.cost");
 /// A shorter probe mostly measures how a process is started. The authors found nothing shorter than 1.5 s useful.
 const PROBE_MIN: Duration = Duration::from_millis(100);
 
-/// How often the hybrid sensor measures and probes. The default is what was published.
+/// The periods of the hybrid sensor's measurements and probes. The default is what was published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HybridSettings {
     /// Time between two readings of the formulas.
     pub measure_every: Duration,
     /// Time from the start of one probe to the start of the next, twice that of a probe or longer.
     pub probe_every: Duration,
-    /// How long a probe spins, 100 ms or longer.
+    /// The time for which a probe spins, 100 ms or longer.
     pub probe_for: Duration,
 }
 
@@ -41,15 +41,15 @@ pub enum HybridError {
     /// A probe is too short to be told from its start.
     #[error("a probe of {given:?} is too short: it must be 100ms or longer")]
     ProbeTooShort {
-        /// How long it was to be.
+        /// The length given for a probe.
         given: Duration,
     },
     /// More than half of a core would go into probes.
     #[error("a probe every {probe_every:?} is too often for {probe_for:?} each: it must be every {:?} or less often", *probe_for * 2)]
     ProbesTooOften {
-        /// How often there was to be one.
+        /// The time given from one probe to the next.
         probe_every: Duration,
-        /// How long each was to be.
+        /// The length given for each probe.
         probe_for: Duration,
     },
 }
@@ -83,7 +83,7 @@ pub(crate) struct Hybrid<P> {
     probe: P,
     measured_at: Option<Duration>,
     probed_at: Option<Duration>,
-    /// What both formulas said when the probe started that has not ended.
+    /// The values of both formulas at the start of the probe that has not ended.
     before_probe: Option<Formulas>,
     voice: Option<Voice>,
     share: Option<f64>,
@@ -91,14 +91,14 @@ pub(crate) struct Hybrid<P> {
     signals: [Arc<Signal>; 2],
 }
 
-/// What both formulas say at one moment.
+/// The values of both formulas at one moment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Formulas {
     pub by_load: f64,
     pub by_vmstat: f64,
 }
 
-/// Which formula speaks, and what is added to what it says.
+/// The formula that is in use, and the bias that is added to its value.
 #[derive(Clone, Copy, Debug)]
 struct Voice {
     formula: fn(Formulas) -> f64,

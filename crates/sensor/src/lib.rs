@@ -1,4 +1,4 @@
-//! What the host says of itself: `/proc`, `/sys` and cgroup files, read from a root path, as signals.
+//! The host's own measurements: `/proc`, `/sys` and cgroup files, read from a root path, as signals.
 //!
 //! [`Host::open`] finds out which families of [`signal::FAMILIES`] this host offers, and [`Host::read`] reads each file once
 //! and hands out every signal that comes from it. The crate reads no clock and starts no thread: the caller says what

@@ -22,7 +22,7 @@ const SENT_PACKETS: &Family = row("net.{interface}.sent_packets");
 /// The signals of an interface, each with the column it comes from.
 const COLUMNS: [(&Family, usize); 4] = [(RECEIVED, 0), (RECEIVED_PACKETS, 1), (SENT, 8), (SENT_PACKETS, 9)];
 
-/// How many counts a line has: eight received, eight sent.
+/// The number of counts in a line: eight received, eight sent.
 const N_COUNTS: usize = 16;
 
 /// Lines of headings above the interfaces.

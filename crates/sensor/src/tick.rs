@@ -16,19 +16,21 @@ pub(crate) trait Sensor {
     fn read(&mut self, tick: &mut Tick<'_>) -> Result<(), ReadError>;
 }
 
-/// What the sensors share while one tick is read.
+/// The state that the sensors share while one tick is read.
 pub(crate) struct Tick<'a> {
     /// The moment of the tick.
     pub at: Duration,
-    /// How many cores are online, once `/proc/stat` was read at this tick.
+    /// The number of cores online, once `/proc/stat` was read at this tick.
     pub n_cores: Option<u32>,
     /// The number of each core that is online and how it spent its time, once `/proc/stat` was read at this tick.
     pub cores: &'a mut Vec<(u64, Times)>,
-    /// How many tasks run or wait for a core, without the one that reads, once `/proc/stat` was read at this tick.
+    /// The number of tasks that run or wait for a core, without the one that reads, once `/proc/stat` was read at this
+    /// tick.
     pub n_running: u64,
-    /// How many tasks were started since the host was, once `/proc/stat` was read at this tick, if it says so.
+    /// The number of tasks started since the host was, once `/proc/stat` was read at this tick, if that file has the
+    /// number.
     pub n_forks: Option<u64>,
-    /// For how long some task had to wait for a core since the host started, once its pressure was read.
+    /// The time for which some task had to wait for a core since the host started, once its pressure was read.
     pub waited_us: Option<u64>,
     /// CPU availability by the load average, once that was read.
     pub by_load: Option<f64>,
@@ -36,6 +38,6 @@ pub(crate) struct Tick<'a> {
     pub by_vmstat: Option<f64>,
     /// Room for a file's text.
     pub text: &'a mut Vec<u8>,
-    /// Where values go.
+    /// The readings that values are added to.
     pub readings: &'a mut Readings,
 }

@@ -26,7 +26,7 @@ use self::number::{Numbers, Unreadable, is_gap, is_meant_as_number, is_number};
 use self::time::{CellTime, NoTime, NumberForm, is_meant_as_date};
 use crate::{GridError, Resampling, Series};
 
-/// No file gives more samples than this: 800 MB of them.
+/// Greatest number of samples that a file gives: 800 MB of them.
 const N_SAMPLES_MAX: usize = 100_000_000;
 
 /// Rows that are searched for dates, in case the first ones have none.
@@ -39,16 +39,16 @@ const TIME_NAMES: [&str; 6] = ["time", "ts", "timestamp", "date", "datetime", "y
 const HOUR: Duration = Duration::from_secs(3600);
 const CHANGES_APART: Duration = Duration::from_secs(200 * 86_400);
 
-/// Which column, by its place or by its header.
+/// A column, by its place or by its header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Column {
-    /// From 1.
+    /// Number of the column, from 1.
     Number(usize),
-    /// As the header has it.
+    /// Name of the column, as in the header.
     Name(String),
 }
 
-/// What to read.
+/// Options for reading.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The column of samples; `None` takes the only one that is neither the times nor a first column without a name,
@@ -69,7 +69,7 @@ pub struct Options {
     pub resample: Option<(Duration, Resampling)>,
 }
 
-/// Why text does not give a series. Lines count from 1, the header included.
+/// The reason why text does not give a series. Lines count from 1, the header included.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CsvError {
@@ -174,15 +174,15 @@ pub enum CsvError {
     /// The column asked for is not there.
     #[error("there is no column {wanted}; there are: {known}")]
     NoSuchColumn {
-        /// As asked for.
+        /// Column as asked for.
         wanted: String,
-        /// Those that are there.
+        /// Columns that are there.
         known: String,
     },
     /// Several columns could be the samples.
     #[error("there are several columns of samples ({known}); choose one with its name or number")]
     ManyColumns {
-        /// Those that could be.
+        /// Columns that could be the samples.
         known: String,
         /// Whether commas separate them, there is no header, and all of them begin with a number.
         are_numbers: bool,
@@ -195,7 +195,7 @@ pub enum CsvError {
     TimesAt {
         /// Line of the text.
         line: u64,
-        /// Why not.
+        /// The cause.
         source: Box<GridError>,
     },
     /// Samples without times have no step to be brought from.
@@ -207,7 +207,7 @@ pub enum CsvError {
 }
 
 impl CsvError {
-    /// A step to resample to, where the times are in order and suggest none.
+    /// Returns a step to resample to, if the times are in order and suggest none.
     #[must_use]
     pub fn step_to_try(&self) -> Option<Duration> {
         match self {
@@ -270,7 +270,7 @@ pub fn read(reader: impl Read, options: &Options) -> Result<Series, CsvError> {
     samples.into_series(&layout, n_rows_max, options.resample)
 }
 
-/// The cells of one line; `None` if there are fewer than two, or it is not UTF-8.
+/// Returns the cells of one line; `None` if there are fewer than two, or it is not UTF-8.
 fn cells(line: &[u8], separator: u8) -> Option<StringRecord> {
     let mut rows = ReaderBuilder::new().delimiter(separator).has_headers(false).trim(Trim::All).from_reader(line);
     rows.records().next()?.ok().filter(|row| row.len() > 1)
@@ -280,7 +280,7 @@ fn is_empty_line(row: &StringRecord) -> bool {
     row.len() == 1 && row[0].is_empty()
 }
 
-/// Where the times and the samples are.
+/// Positions of the times and the samples.
 struct Layout {
     n_columns: usize,
     has_header: bool,
@@ -364,11 +364,11 @@ fn listing(header: &StringRecord, idxs: impl IntoIterator<Item = usize>) -> Stri
     named.join(", ")
 }
 
-/// What has been read so far.
+/// Samples that have been read so far.
 struct Samples {
     numbers: Numbers,
     times: Vec<Timestamp>,
-    /// Of the times.
+    /// Lines of the times.
     lines: Vec<u64>,
     zone: Option<TimeZone>,
     /// Whether a time has no offset.
@@ -409,7 +409,8 @@ impl Samples {
         Ok(())
     }
 
-    /// The moment of a time on the clock of the zone; `None` if the clock skips it. Of two, it is the one after the time of the row before.
+    /// Returns the moment of a time on the clock of the zone; `None` if the clock skips it. Of two, it is the one after
+    /// the time of the row before.
     fn moment_of(&mut self, local: DateTime) -> Result<Option<Timestamp>, NoTime> {
         self.has_local = true;
         let zone = self.zone.as_ref().unwrap_or(const { &TimeZone::UTC });
@@ -480,8 +481,8 @@ impl Samples {
     }
 }
 
-/// Position of the first time of an hour that comes twice, as where clocks are set back: in the night, by less than an hour or by as
-/// much as one step of an hour, and never again for months.
+/// Returns the position of the first time of an hour that comes twice, as where clocks are set back: in the night, by
+/// less than an hour or by as much as one step of an hour, and never again for months.
 fn repeated_hour(times: &[Timestamp]) -> Option<usize> {
     let backs: Vec<usize> = (1..times.len()).filter(|idx| times[*idx] <= times[idx - 1]).collect();
     let is_alone = |at: usize| {

@@ -15,22 +15,22 @@ use crate::{Merged, Series, Step};
 /// Moments `start`, `start + step`, `start + 2 step`, …
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
-    /// When the first sample belongs.
+    /// Time of the first sample.
     pub start: Timestamp,
-    /// From one sample to the next.
+    /// Step from one sample to the next.
     pub step: Step,
     /// The time zone of its calendar, and of the text of its moments.
     pub zone: TimeZone,
 }
 
-/// Why times do not make a grid.
+/// The reason why times do not make a grid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GridError {
     /// Fewer than two different times.
     #[error("the step cannot be determined from {n} samples without two different times")]
     NoStep {
-        /// How many samples there are.
+        /// Number of samples.
         n: usize,
     },
     /// A sample that is earlier than the one before it.
@@ -51,13 +51,13 @@ pub enum GridError {
         idx: usize,
         /// Its time.
         time: Timestamp,
-        /// From the sample before it.
+        /// Distance from the sample before it.
         distance: Duration,
         /// The commonest distance between neighbours.
         step: Duration,
-        /// How many samples there are.
+        /// Number of samples.
         n: usize,
-        /// How many slots they would take.
+        /// Number of slots that they would take.
         n_slots: u128,
         /// The median distance between neighbours.
         median: Duration,
@@ -72,21 +72,21 @@ pub enum GridError {
         idx: usize,
         /// Its time.
         time: Timestamp,
-        /// From the sample before it.
+        /// Distance from the sample before it.
         distance: Duration,
         /// The commonest distance between neighbours.
         step: Duration,
-        /// How many distances are off.
+        /// Number of distances that are off.
         n_off: usize,
-        /// How many distances there are.
+        /// Number of distances.
         n: usize,
         /// The median distance between neighbours.
         median: Duration,
     },
-    /// No sample to start from.
+    /// Lack of a sample to start from.
     #[error("none of {n} samples is a finite number, so there is nothing to resample")]
     Empty {
-        /// How many samples there are.
+        /// Number of samples.
         n: usize,
     },
     /// A step of no length.
@@ -98,15 +98,15 @@ pub enum GridError {
         span::format(*step)
     )]
     TooManySlots {
-        /// How many slots there would be.
+        /// Number of slots that there would be.
         n_slots: u128,
         /// The step asked for.
         step: Duration,
     },
 }
 
-/// No more slots than this for each sample, on average: with more, the series is mostly gaps and a forecast of
-/// the next slot says nothing.
+/// Greatest number of slots for each sample, on average: with more, the series is mostly gaps and a forecast of the
+/// next slot is of no use.
 const SLOTS_PER_SAMPLE_MAX: u128 = 10;
 
 /// A distance is off the grid when it misses a multiple of the step by more than this part of the step. Samples that
@@ -114,7 +114,7 @@ const SLOTS_PER_SAMPLE_MAX: u128 = 10;
 const OFF_PART: u32 = 10;
 
 impl GridError {
-    /// The position of the sample that shows it, from 0, where there is one.
+    /// Returns the position of the sample that shows it, from 0, if there is one.
     #[must_use]
     pub fn idx(&self) -> Option<usize> {
         match self {
@@ -123,7 +123,7 @@ impl GridError {
         }
     }
 
-    /// A step to resample to, where the times are in order and suggest none.
+    /// Returns a step to resample to, if the times are in order and suggest none.
     #[must_use]
     pub fn step_to_try(&self) -> Option<Duration> {
         match self {
@@ -134,7 +134,7 @@ impl GridError {
 }
 
 impl Grid {
-    /// The moment of slot `idx`; `None` beyond the moments that a [`Timestamp`] holds.
+    /// Returns the moment of slot `idx`; `None` beyond the moments that a [`Timestamp`] holds.
     #[must_use]
     pub fn time_of(&self, idx: usize) -> Option<Timestamp> {
         let nanos = match self.step {
@@ -150,7 +150,7 @@ impl Grid {
         i64::try_from(nanos).ok().map(Timestamp::from_nanos)
     }
 
-    /// The text of a moment in this time zone: RFC 3339, with the offset of the zone unless that is UTC.
+    /// Returns the text of a moment in this time zone: RFC 3339, with the offset of the zone unless that is UTC.
     #[must_use]
     pub fn text_of(&self, time: Timestamp) -> String {
         if self.zone == TimeZone::UTC {
@@ -165,7 +165,7 @@ fn moment(time: Timestamp) -> jiff::Timestamp {
     jiff::Timestamp::from_nanosecond(i128::from(time.as_nanos())).expect("64 bits of nanoseconds are in jiff's range")
 }
 
-/// The time on the clock of a zone.
+/// Returns the time on the clock of a zone.
 fn local(time: Timestamp, zone: &TimeZone) -> DateTime {
     zone.to_datetime(moment(time))
 }
@@ -190,7 +190,7 @@ pub(crate) fn place(timed: &[(Timestamp, f64)], zone: &TimeZone) -> Result<Serie
     Ok(fill(timed, grid(Step::Span(span)), n_slots as usize, |time| slot_of(time) as usize))
 }
 
-/// The mean of the samples in each slot.
+/// Returns the series with the mean of the samples in each slot.
 fn fill(timed: &[(Timestamp, f64)], grid: Grid, n_slots: usize, slot_of: impl Fn(Timestamp) -> usize) -> Series {
     let mut slots = vec![(0.0, 0_u32); n_slots];
     let mut first_merged = None;
@@ -207,11 +207,11 @@ fn fill(timed: &[(Timestamp, f64)], grid: Grid, n_slots: usize, slot_of: impl Fn
     Series { samples, grid: Some(grid), merged }
 }
 
-/// How often each distance between neighbours occurs, moments that come twice left out.
+/// Number of occurrences of each distance between neighbours, moments that come twice left out.
 struct Distances(BTreeMap<Duration, usize>);
 
 impl Distances {
-    /// Those of times that do not run backwards, from `between(later, earlier)`.
+    /// Counts the distances of times that do not run backwards, from `between(later, earlier)`.
     fn of<T: Copy>(times: impl Iterator<Item = T> + Clone, between: impl Fn(T, T) -> Duration) -> Self {
         let mut counts: BTreeMap<Duration, usize> = BTreeMap::new();
         for (earlier, later) in times.clone().zip(times.skip(1)) {
@@ -229,7 +229,7 @@ impl Distances {
         self.0.keys().all(|distance| distance.as_nanos().is_multiple_of(step.as_nanos()))
     }
 
-    /// Ties go to the shorter distance, which loses no sample.
+    /// Returns the commonest distance. Ties go to the shorter distance, which loses no sample.
     fn commonest(&self) -> Option<Duration> {
         let most = self.0.values().copied().max()?;
         self.0.iter().find(|(_, count)| **count == most).map(|(distance, _)| *distance)
@@ -244,7 +244,7 @@ impl Distances {
         self.0.iter().find(is_past).map_or(Duration::ZERO, |(distance, _)| *distance)
     }
 
-    /// That the times suggest `step`.
+    /// Checks that the times suggest `step`.
     fn check(&self, timed: &[(Timestamp, f64)], step: Duration, n_slots: u128) -> Result<(), GridError> {
         let distance_before = |idx: usize| timed[idx].0.saturating_since(timed[idx - 1].0);
         let found = |is_it: &dyn Fn(Duration) -> bool| {

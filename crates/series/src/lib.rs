@@ -53,7 +53,7 @@ impl fmt::Display for Merged {
 }
 
 impl Series {
-    /// Samples of which only the order is known.
+    /// Builds a series of samples of which only the order is known.
     #[must_use]
     pub fn untimed(samples: Vec<f64>) -> Self {
         Self { samples, ..Self::default() }
@@ -72,7 +72,8 @@ impl Series {
         Self::from_timed_in(timed, &TimeZone::UTC)
     }
 
-    /// As [`Series::from_timed`], with the calendar of a time zone, in which a day may have 23 to 25 hours.
+    /// Places timed samples as [`Series::from_timed`] does, with the calendar of a time zone, in which a day may have
+    /// 23 to 25 hours.
     ///
     /// # Errors
     /// As [`Series::from_timed`].
@@ -80,33 +81,34 @@ impl Series {
         grid::place(timed, zone)
     }
 
-    /// The samples, NaN where one is missing.
+    /// Returns the samples, NaN where one is missing.
     #[must_use]
     pub fn samples(&self) -> &[f64] {
         &self.samples
     }
 
-    /// When the samples belong, if that is known.
+    /// Returns the grid of the samples' times, if that is known.
     #[must_use]
     pub fn grid(&self) -> Option<&Grid> {
         self.grid.as_ref()
     }
 
-    /// The samples that share a slot, if there are any. Who shows a series to people warns of them.
+    /// Returns the number and first time of the samples that share a slot, if there are any. Who shows a series to
+    /// people warns of them.
     #[must_use]
     pub fn merged(&self) -> Option<&Merged> {
         self.merged.as_ref()
     }
 
-    /// How many slots have no sample.
+    /// Returns the number of slots without a sample.
     #[must_use]
     pub fn n_gaps(&self) -> usize {
         self.samples.iter().filter(|sample| sample.is_nan()).count()
     }
 }
 
-/// The mean of each `length` neighbouring samples, the last bucket as long as it comes. Gaps count for nothing; a
-/// bucket of gaps is a gap.
+/// Returns the mean of each `length` neighbouring samples, the last bucket as long as it comes. Gaps count for nothing;
+/// a bucket of gaps is a gap.
 ///
 /// # Panics
 /// When `length` is 0.
@@ -121,7 +123,8 @@ fn known_mean(bucket: &[f64]) -> f64 {
     if n == 0 { f64::NAN } else { sum / n as f64 }
 }
 
-/// How many steps fit into `span`, rounded up: the lead of a moment that far ahead. 0 only for an empty span.
+/// Returns the number of steps that fit into `span`, rounded up: the lead of a moment that far ahead. 0 only for an
+/// empty span.
 ///
 /// # Panics
 /// When `step` is zero.

@@ -11,12 +11,12 @@ use units::Timestamp;
 
 use crate::{Grid, GridError, Series, Step};
 
-/// No series is resampled to more slots than this: 800 MB of them.
+/// Greatest number of slots that a series is resampled to: 800 MB of them.
 pub(crate) const N_SLOTS_MAX: usize = 100_000_000;
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// How the value of a moment follows from the samples near it.
+/// The way in which the value of a moment follows from the samples near it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resampling {
     /// The last sample at or before the moment, unless it is older than `age_max`: for states, which hold until they
@@ -28,8 +28,8 @@ pub enum Resampling {
     /// The mean of the samples after the moment before and up to this one; a gap where there is none. For rates and
     /// noisy readings that come faster than the step.
     Mean,
-    /// On the straight line between the samples around the moment, unless they are farther apart than `apart_max`: for
-    /// quantities that move smoothly.
+    /// The value on the straight line between the samples around the moment, unless they are farther apart than
+    /// `apart_max`: for quantities that move smoothly.
     Linear {
         /// Samples farther apart say nothing of the moments between them.
         apart_max: Duration,
@@ -81,7 +81,7 @@ impl Series {
 /// Goes through samples and moments side by side, both oldest first.
 struct Walk<'a> {
     known: &'a [(Timestamp, f64)],
-    /// How many samples are at or before the moment.
+    /// Number of samples that are at or before the moment.
     n_past: usize,
 }
 
@@ -125,7 +125,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Scaled before it is summed, so that the sum of huge samples does not overflow.
+/// Returns the mean, scaled before it is summed, so that the sum of huge samples does not overflow.
 fn mean(samples: &[(Timestamp, f64)]) -> f64 {
     let n = samples.len() as f64;
     if samples.is_empty() { f64::NAN } else { samples.iter().map(|(_, sample)| sample / n).sum() }

@@ -37,7 +37,7 @@ const TOLERANCE: f64 = 0.1;
 const MONDAY: Date = Date::constant(1970, 1, 5);
 
 impl Step {
-    /// Mean length.
+    /// Returns the mean length.
     #[must_use]
     pub fn length(self) -> Duration {
         match self {
@@ -111,12 +111,12 @@ fn nanos(span: Duration) -> i128 {
     i128::try_from(span.as_nanos()).unwrap_or(i128::MAX)
 }
 
-/// Number of the month since the year 0.
+/// Returns the number of the month since the year 0.
 pub(crate) fn month(at: DateTime) -> i64 {
     12 * i64::from(at.year()) + i64::from(at.month()) - 1
 }
 
-/// Number of the day, counting Mondays to Fridays only; `None` for other days.
+/// Returns the number of the day, counting Mondays to Fridays only; `None` for other days.
 fn business_day(date: Date) -> Option<i64> {
     let n_days = days_since_monday(date);
     let of_week = n_days.rem_euclid(7);

@@ -9,22 +9,22 @@ use std::{borrow::Cow, sync::Arc};
 /// A family of signals: a row of the table, or what somebody else offers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Family {
-    /// In the table, the id of its signals, with at most one label in braces: `net.{interface}.received`. Otherwise the
-    /// name that all its signals share.
+    /// The id of the family's signals if the family is in the table, with at most one label in braces:
+    /// `net.{interface}.received`. Otherwise the name that all its signals share.
     pub pattern: Cow<'static, str>,
-    /// What the values count.
+    /// The unit of the values.
     pub unit: Unit,
     /// Whether a value is read as it is or is a difference over time.
     pub kind: Kind,
-    /// What the signal means, in one sentence for people.
+    /// The meaning of the signal, in one sentence for people.
     pub sentence: Cow<'static, str>,
-    /// What the quantity can be, both ends included.
+    /// The range of the quantity, both ends included.
     pub range: Range,
     /// A short id that stands for this one.
     pub alias: Option<&'static str>,
 }
 
-/// What the values of a family count.
+/// The unit of the values of a family.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// A share, 0 to 1.
@@ -43,7 +43,7 @@ pub enum Unit {
     OperationsPerSecond,
     /// Cores of a CPU, in fractions where only part of one is used.
     Cores,
-    /// What somebody else's quantity counts, as in `celsius` or `requests/s`; empty where that is not known.
+    /// The unit of somebody else's quantity, as in `celsius` or `requests/s`; empty where that is not known.
     Named(Arc<str>),
 }
 
@@ -56,7 +56,7 @@ pub enum Kind {
     Rate,
 }
 
-/// What a quantity can be, both ends included; `None` where there is no bound.
+/// The range of a quantity, both ends included; `None` where there is no bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
     /// The least possible value.
@@ -171,7 +171,7 @@ impl Family {
         self.pattern == "cpu.availability.{threads}"
     }
 
-    /// What stands in `id` where the pattern has its label.
+    /// Returns the text in `id` at the place of the pattern's label.
     fn label_in<'a>(&self, id: &'a str) -> Option<&'a str> {
         let (before, rest) = self.pattern.split_once('{')?;
         let (_, after) = rest.split_once('}')?;

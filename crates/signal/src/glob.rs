@@ -24,7 +24,7 @@ pub struct Glob {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{given}` selects nothing: write a name such as load.1m, with `*` for any text and `?` for one character")]
 pub struct GlobError {
-    /// What was given, as it was given.
+    /// The text, as it was given.
     pub given: String,
 }
 

@@ -1,4 +1,4 @@
-//! What a signal is: families, their units and ranges, sources that are read tick by tick, and globs that select signals.
+//! Signals: families, their units and ranges, sources that are read tick by tick, and globs that select signals.
 //!
 //! [`FAMILIES`] is the table of everything that this project measures itself; metrics, the HTTP interface and
 //! `docs/signals.md` are made from it. A [`Source`] gives [`Readings`]: this host (`sensor::Host`), a neighbour or an

@@ -1,10 +1,10 @@
-//! What one tick gave: signals and their values.
+//! The readings of one tick: signals and their values.
 
 use std::{iter, slice, sync::Arc};
 
 use crate::Signal;
 
-/// What one tick gave. Kept by the caller from tick to tick, so that reading a tick allocates nothing per signal.
+/// The readings of one tick. Kept by the caller from tick to tick, so that reading a tick allocates nothing per signal.
 ///
 /// Every value is finite and within the range of its family.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ impl Readings {
         self.into_iter()
     }
 
-    /// How many signals were read.
+    /// Returns the number of signals that were read.
     #[must_use]
     pub fn len(&self) -> usize {
         self.rows.len()

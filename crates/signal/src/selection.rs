@@ -1,4 +1,4 @@
-//! Which signals are meant: those that match one of several globs and none of several others.
+//! Selection of signals: those that match one of several globs and none of several others.
 
 use crate::{Glob, GlobError};
 
@@ -12,7 +12,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// From globs; an empty `only` means every signal.
+    /// Builds a selection from globs; an empty `only` means every signal.
     ///
     /// # Errors
     /// [`GlobError`] for an empty glob, or one too large to be compiled.

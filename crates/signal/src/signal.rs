@@ -15,12 +15,12 @@ pub struct Signal {
 /// The name of a label and what stands for it: `interface`, `eth0`. Text without control characters.
 pub type Label = (Arc<str>, Arc<str>);
 
-/// Where a signal is described.
+/// The place of a signal's description.
 #[derive(Clone, Debug)]
 enum Described {
-    /// In the table.
+    /// The table.
     Listed(&'static Family),
-    /// By somebody else.
+    /// Somebody else's description.
     Made(Arc<Family>),
 }
 
@@ -59,13 +59,13 @@ impl Signal {
         Signal { id, family: Described::Made(family), labels }
     }
 
-    /// What the signal is called: `net.eth0.received`. Text without control characters.
+    /// Returns the id of the signal: `net.eth0.received`. Text without control characters.
     #[must_use]
     pub fn id(&self) -> &Arc<str> {
         &self.id
     }
 
-    /// What it is one of.
+    /// Returns the family of the signal.
     #[must_use]
     pub fn family(&self) -> &Family {
         match &self.family {
@@ -74,7 +74,8 @@ impl Signal {
         }
     }
 
-    /// What the quantity can be, both ends included: as its family says, and never more cores than there are threads.
+    /// Returns the range of the quantity, both ends included: that of its family, and never more cores than there are
+    /// threads.
     #[must_use]
     pub fn range(&self) -> Range {
         let family = self.family();
@@ -92,7 +93,8 @@ impl Signal {
         matches!(self.family, Described::Listed(_))
     }
 
-    /// What tells it from others of its family: at most one label for a family of the table.
+    /// Returns the labels that distinguish the signal from others of its family: at most one label for a family of the
+    /// table.
     #[must_use]
     pub fn labels(&self) -> &[Label] {
         &self.labels

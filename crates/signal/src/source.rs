@@ -1,4 +1,4 @@
-//! Where signals come from: this host's kernel, an agent in the network, a peer, an exporter.
+//! Sources of signals: this host's kernel, an agent in the network, a peer, an exporter.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,7 +6,7 @@ use units::Timestamp;
 
 use crate::{Readings, Signal};
 
-/// What signals were before the first read: moments and finite values, oldest first.
+/// The past of signals before the first read: moments and finite values, oldest first.
 pub type History = Vec<(Arc<Signal>, Vec<(Timestamp, f64)>)>;
 
 /// Something that is read tick by tick, on a thread and with a step of its own.
@@ -19,7 +19,8 @@ pub trait Source: Send {
     /// `at` is the time since any fixed moment by a clock that is never set.
     fn read(&mut self, at: Duration, readings: &mut Readings);
 
-    /// What the source knows of the time up to `until`, itself included: samples at whole multiples of `step` since 1970.
+    /// Returns the source's history of the time up to `until`, itself included: samples at whole multiples of `step`
+    /// since 1970.
     ///
     /// Asked for before the first read, and again while it gives `None`, which says that it cannot be told at this moment. Most
     /// sources know nothing of the past.
@@ -28,9 +29,9 @@ pub trait Source: Send {
         Some(History::new())
     }
 
-    /// How many times something could not be read or understood.
+    /// Returns how many times something could not be read or understood.
     fn n_errors(&self) -> u64;
 
-    /// What went wrong the last time that something did, with its reasons, without any secret.
+    /// Returns the latest error, with its reasons, without any secret.
     fn last_error(&self) -> Option<String>;
 }

@@ -1,4 +1,4 @@
-//! What the codes exchange, as far as simulated ranks see it.
+//! Exchanges of the codes, as far as simulated ranks see them.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ pub enum Code {
     Mg,
     /// Three solvers a step, each of which goes from stage to stage and back through the ranks of a line; all sources are named.
     Bt,
-    /// As BT, with less to compute.
+    /// The exchanges of BT, with less to compute.
     Sp,
 }
 
@@ -29,7 +29,7 @@ const N_LEVELS: i32 = 4;
 const N_PLANES: u32 = 8;
 
 impl Code {
-    /// In the order of the report's tables.
+    /// All codes, in the order of the report's tables.
     pub const ALL: [Self; 4] = [Self::Lu, Self::Mg, Self::Bt, Self::Sp];
 
     /// Numbers of ranks that the report has figures of: 4, 8 or 9, 16.

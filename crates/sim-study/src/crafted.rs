@@ -10,11 +10,11 @@ use crate::run::{StudyError, settings};
 
 /// Ranks that it takes.
 pub(crate) const N_RANKS: u32 = 4;
-/// Who is asked for messages of anybody.
+/// The rank that receives messages from any source.
 const ASKING: Rank = 2;
 
-/// Who a rank hears first that receives from anybody: one that sends after five lookaheads, or one that answers at once to
-/// another, after three.
+/// Returns the rank whose message is received first by a rank that receives from any source: one that sends after five
+/// lookaheads, or one that answers at once to another, after three.
 pub(crate) fn heard_first(machine: &Machine, protocol: Protocol) -> Result<Rank, StudyError> {
     let lookahead = machine.least_lookahead();
     let world = World::new(machine.clone(), settings(protocol, 1));

@@ -13,12 +13,12 @@ use crate::crafted;
 
 /// The SP2's switch, as far as the report tells of it: all messages take as long as their latency, or 40 MB/s allow.
 const MACHINE: &str = "format = 1\nname = \"SP2\"\n[[site]]\nname = \"ucla\"\nnodes = 64\ncores = 1\n[level.cluster]\nlatency = \"40us\"\nbandwidth = \"320Mbit/s\"\n";
-/// After so many, stretches are within a percent or two of what is wanted.
+/// Number of tries after which stretches are within a percent or two of what is wanted.
 const N_TRIES: u32 = 6;
 /// Numbers of workers whose rounds are compared.
 pub(crate) const N_WORKERS: [u32; 3] = [1, 2, 4];
 
-/// What is studied.
+/// Settings of a study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Steps of each code.
@@ -27,31 +27,32 @@ pub struct Settings {
     pub seed: u64,
 }
 
-/// What came out.
+/// Results of a study.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Study {
-    /// How it was made.
+    /// Settings with which the study was made.
     pub settings: Settings,
     /// The least time that a message takes.
     pub lookahead: SimDuration,
     /// One for each code, number of ranks, protocol and number of workers.
     pub runs: Vec<Run>,
-    /// Whom the crafted case heard first: in order, with a quantum of the lookahead, and with one ten times as long.
+    /// Rank whose message the crafted case received first: in order, with a quantum of the lookahead,
+    /// and with one ten times as long.
     pub heard: [Rank; 3],
 }
 
 /// One run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// What ran.
+    /// The code that ran.
     pub code: Code,
-    /// On so many.
+    /// Number of ranks.
     pub n_ranks: u32,
-    /// How they knew that nothing earlier can arrive.
+    /// Mode by which the ranks knew that nothing earlier can arrive.
     pub mode: Mode,
-    /// So many at a time.
+    /// Number of workers, which is how many run at a time.
     pub n_workers: u32,
-    /// What it took.
+    /// Counts of the run.
     pub counts: Counts,
     /// Simulated time at the end.
     pub ended: SimTime,
@@ -74,7 +75,7 @@ pub enum Mode {
     Declared,
 }
 
-/// Why there is no study.
+/// The reason why there is no study.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StudyError {
@@ -87,9 +88,9 @@ pub enum StudyError {
     /// A code got stuck.
     #[error("{code} on {n_ranks} ranks stopped: {stopped}")]
     Stopped {
-        /// Which one.
+        /// The code.
         code: Code,
-        /// On so many.
+        /// Number of ranks.
         n_ranks: u32,
         /// Why.
         stopped: mpi_sim::Stopped,
@@ -97,10 +98,10 @@ pub enum StudyError {
 }
 
 impl Mode {
-    /// In the order of the tables.
+    /// All modes, in the order of the tables.
     pub const ALL: [Self; 6] = [Self::Quantum, Self::Cep, Self::Nmp, Self::Both, Self::Deterministic, Self::Declared];
 
-    /// As a protocol of the simulator.
+    /// Returns the mode as a protocol of the simulator.
     #[must_use]
     pub fn protocol(self, lookahead: SimDuration) -> Protocol {
         let rounds = |told, deterministic| Protocol::Rounds(Rounds { told, deterministic });
@@ -113,7 +114,7 @@ impl Mode {
         }
     }
 
-    /// What tables call it.
+    /// Returns the mode's name in tables.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -168,8 +169,9 @@ pub fn study(settings: Settings, mut progress: impl FnMut(&str)) -> Result<Study
     Ok(Study { settings, lookahead, runs, heard })
 }
 
-/// How long ranks compute in the mean, so that they come as far as Table 8-2 says until they have to wait: found by trying, as what they wait for depends
-/// on it. Of 4 ranks the report has no figure; they get that of the next number.
+/// Returns the mean time that ranks compute, so that they come as far as Table 8-2 says until they have to wait: found
+/// by trying, as what they wait for depends on it. Of 4 ranks the report has no figure; they get that of the next
+/// number.
 fn mean_span(machine: &Machine, code: Code, settings: Settings) -> Result<SimDuration, StudyError> {
     let n_ranks = if machine.n_ranks() == 4 { code.ranks()[1] } else { machine.n_ranks() };
     let wanted = code.published_stretch(n_ranks).unwrap_or(1.0) * machine.least_lookahead().as_nanos() as f64;

@@ -1,8 +1,8 @@
-//! What a rank does, by the names of sesame-sort.
+//! Phases of a rank, by the names of sesame-sort.
 
 use serde::{Deserialize, Serialize};
 
-/// What a rank does from a stamp to the next.
+/// Phase of a rank from a stamp to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Phase {
     /// All ranks are there.
@@ -19,7 +19,7 @@ pub enum Phase {
     InClose,
     /// Sorts all its numbers.
     Sort,
-    /// Tells the rank below its lowest number, and waits for what is above that there.
+    /// Sends its lowest number to the rank below, and waits for what is above that there.
     Ask,
     /// Gives its lowest numbers to the rank below, and takes as many of that one's highest.
     AskSwap,
@@ -41,7 +41,7 @@ pub enum Phase {
     End,
 }
 
-/// What part of the system a phase drives.
+/// The part of the system that a phase drives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Nothing that takes time.
@@ -80,7 +80,7 @@ impl Phase {
         Self::End,
     ];
 
-    /// As sesame-sort calls it.
+    /// Returns the name that sesame-sort has for the phase.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -104,7 +104,7 @@ impl Phase {
         }
     }
 
-    /// What it drives.
+    /// Returns the part of the system that the phase drives.
     #[must_use]
     pub fn kind(self) -> Kind {
         match self {
@@ -119,7 +119,7 @@ impl Phase {
 }
 
 impl Kind {
-    /// In a word or two.
+    /// Returns the name of the part in a word or two.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

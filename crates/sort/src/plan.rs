@@ -1,10 +1,10 @@
-//! What is to be sorted, and where.
+//! Plan of a sort: the numbers to be sorted, and the place of the files.
 
 use std::path::PathBuf;
 
 use units::ByteCount;
 
-/// How ranks read and write their sections.
+/// The way in which ranks read and write their sections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// All together, in one call of the library, which may put their sections together.
@@ -16,15 +16,15 @@ pub enum Access {
 /// A sort.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// Where its files are, which all ranks have to see.
+    /// The folder of the sort's files, which all ranks have to see.
     pub folder: PathBuf,
     /// All numbers together. Each rank has the same whole number of them, so that a few bytes may be left out.
     pub size: ByteCount,
-    /// How sections are read and written.
+    /// The way in which sections are read and written.
     pub access: Access,
     /// Whether the files stay.
     pub keeps_files: bool,
-    /// Of the numbers.
+    /// Seed of the numbers.
     pub seed: u64,
 }
 
@@ -35,7 +35,7 @@ pub enum PlanError {
     /// Less than a number for each rank.
     #[error("{size} are too little for {n_ranks} ranks; each sorts a number of 8 bytes at least")]
     TooSmall {
-        /// What was asked for.
+        /// The requested size.
         size: ByteCount,
         /// Ranks.
         n_ranks: u32,
@@ -43,7 +43,7 @@ pub enum PlanError {
     /// More than MPI counts.
     #[error("{size} are too much for {n_ranks} ranks; each sorts up to 2147483647 numbers of 8 bytes")]
     TooLarge {
-        /// What was asked for.
+        /// The requested size.
         size: ByteCount,
         /// Ranks.
         n_ranks: u32,
@@ -53,7 +53,7 @@ pub enum PlanError {
 pub(crate) const NUMBER_BYTES: u64 = size_of::<f64>() as u64;
 
 impl Plan {
-    /// How many numbers each rank sorts.
+    /// Returns the count of numbers that each rank sorts.
     ///
     /// # Errors
     /// Where that is none, or more than MPI counts.

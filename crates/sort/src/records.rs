@@ -11,28 +11,28 @@ use crate::Phase;
 /// The begin of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
-    /// On the monotonic clock of the rank's host.
+    /// Time on the monotonic clock of the rank's host.
     pub at_ns: u64,
-    /// What begins.
+    /// The phase that begins.
     pub phase: Phase,
-    /// From 0: how often rank 0 has said that another round is needed.
+    /// Number of the round, from 0: the number of times that rank 0 has announced that another round is needed.
     pub round: u32,
-    /// What is read, written or sent in it.
+    /// Bytes that are read, written or sent in the phase.
     pub n_bytes: u64,
     /// Processor time of the rank so far. What a phase adds to it was work, or polling where it waits.
     pub processor_ns: u64,
 }
 
-/// What a rank did.
+/// Record of one rank.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sorted {
-    /// Which rank.
+    /// The rank.
     pub rank: Rank,
     /// Its host.
     pub host: String,
     /// All ranks.
     pub n_ranks: u32,
-    /// What it sorted.
+    /// Count of the numbers that it sorted.
     pub n_numbers: u64,
     /// Rounds until nothing overlapped, the last one, in which nothing was traded, included.
     pub n_rounds: u32,
@@ -42,12 +42,12 @@ pub struct Sorted {
     pub user_ns: u64,
     /// And in the kernel.
     pub system_ns: u64,
-    /// From [`Phase::Start`] to [`Phase::End`].
+    /// Stamps from [`Phase::Start`] to [`Phase::End`].
     pub stamps: Vec<Stamp>,
 }
 
 impl Sorted {
-    /// How long each phase took, all times together, in the order of [`Phase::ALL`].
+    /// Returns the time that each phase took, all times together, in the order of [`Phase::ALL`].
     #[must_use]
     pub fn phases_ns(&self) -> Vec<u64> {
         let mut sums = vec![0; Phase::ALL.len()];
@@ -145,7 +145,7 @@ pub fn trace_values(of: &Sorted) -> impl Iterator<Item = Vec<Value>> + '_ {
     })
 }
 
-/// What ranks did, for people: each phase, and how long it took on average and at most.
+/// Returns a table of the ranks for people: each phase, and how long it took on average and at most.
 #[must_use]
 pub fn table(ranks: &[Sorted]) -> String {
     let mut table = Table::of_figures(&["phase", "drives", "mean of ranks", "longest", "on rank"]);

@@ -17,7 +17,7 @@ use crate::plan::NUMBER_BYTES;
 use crate::{Phase, Plan, Sorted, Stamp, heap, trade};
 use file::{File, Use};
 
-/// What ranks tell rank 0 at the end of a round, and what it says then.
+/// Messages of ranks to rank 0 at the end of a round, and its answers.
 const TRADED: i32 = 1;
 const GO_ON: i32 = 2;
 const EXIT: i32 = 3;
@@ -40,7 +40,7 @@ pub fn run(session: &Session, plan: &Plan) -> Result<Option<Vec<Sorted>>, Ending
     Ok(gather(&session.host(), &rank.done))
 }
 
-/// What is sorted, and what becomes of it.
+/// The files of the numbers to be sorted, and of the result.
 struct Files {
     input: PathBuf,
     output: PathBuf,
@@ -72,7 +72,7 @@ struct Rank<'a> {
     done: Sorted,
 }
 
-/// What is known of a section in the end.
+/// Figures of a section in the end.
 #[derive(Serialize, Deserialize)]
 struct Seen {
     bits: u64,

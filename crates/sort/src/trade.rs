@@ -1,15 +1,17 @@
-//! What two neighbours trade: the highest numbers of the rank below for the lowest of the rank above.
+//! Trade between two neighbours: the highest numbers of the rank below for the lowest of the rank above.
 
 /// A trade moves no more than this share of a section, as sesame-sort's moves a part: so sections have to be sorted again and again.
 const PART_MAX: usize = 2;
 
-/// How many of a sorted section's highest numbers are to be offered to a rank whose lowest number is this.
+/// Returns the number of a sorted section's highest numbers that are to be offered to a rank whose lowest number is
+/// this.
 pub(crate) fn n_offered(section: &[f64], lowest_above: f64) -> usize {
     let n_overlapping = section.len() - section.partition_point(|number| *number <= lowest_above);
     n_overlapping.min(section.len().div_ceil(PART_MAX))
 }
 
-/// How many of a sorted section's lowest numbers are to be given for as many of the highest that are offered, in order, by the rank below.
+/// Returns the number of a sorted section's lowest numbers that are to be given for as many of the highest that are
+/// offered, in order, by the rank below.
 pub(crate) fn n_given(section: &[f64], offered: &[f64]) -> usize {
     // The more that are given, the higher the highest of them, and the lower the lowest that is taken.
     section.iter().zip(offered.iter().rev()).take_while(|(own, other)| own < other).count()

@@ -28,7 +28,8 @@ pub fn autocorrelations(samples: &[f64], lag_max: usize) -> Vec<f64> {
     covariances.iter().map(|covariance| covariance / covariances[0]).collect()
 }
 
-/// As [`autocorrelations`], by plain sums: for some tens of lags these take a part of the time of an FFT, and give other last digits.
+/// Computes [`autocorrelations`] by plain sums: for some tens of lags these take a part of the time of an FFT, and give
+/// other last digits.
 pub(super) fn autocorrelations_at_few_lags(samples: &[f64], lag_max: usize) -> Vec<f64> {
     let mut deviations = scaled(samples);
     let (n, sum) = deviations.iter().filter(|d| d.is_finite()).fold((0.0, 0.0), |(n, sum), d| (n + 1.0, sum + d));
@@ -39,7 +40,7 @@ pub(super) fn autocorrelations_at_few_lags(samples: &[f64], lag_max: usize) -> V
     products.iter().map(|product| product / products[0]).collect()
 }
 
-/// In eight parts, as many as the processor can add at once.
+/// Computes the sum in eight parts, as many as the processor can add at once.
 fn sum_of_products(left: &[f64], right: &[f64]) -> f64 {
     let ((left, left_end), (right, right_end)) = (left.as_chunks::<8>(), right.as_chunks::<8>());
     let mut sums = [0.0; 8];

@@ -8,21 +8,21 @@ const N_CELLS_MAX: usize = 168;
 /// Whole periods without which a season is not told from chance.
 const N_CYCLES_MIN: f64 = 3.0;
 
-/// What adds up to the samples; gaps are NaN in the rest, and the others go on through them.
+/// The parts that add up to the samples; gaps are NaN in the rest, and the others go on through them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decomposition {
     /// The mean over the longest period around each sample.
     pub level: Component,
     /// One for each period that explains something, the shortest first.
     pub seasons: Vec<Season>,
-    /// What is left.
+    /// The part that is left.
     pub rest: Component,
 }
 
 /// A part of a series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Component {
-    /// At each sample.
+    /// The value at each sample.
     pub values: Vec<f64>,
     /// The share of the samples' variance that it explains. All of them add up to 1.
     pub share: f64,
@@ -31,7 +31,7 @@ pub struct Component {
 /// A part that comes again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Season {
-    /// After how many samples.
+    /// The number of samples after which the part comes again.
     pub period: f64,
     /// Its share is what each cycle has of the shape of the others, so that chance explains nothing.
     pub component: Component,

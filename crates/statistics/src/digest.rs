@@ -1,4 +1,4 @@
-//! What a rank keeps of its many measured times: a structure of fixed size, whatever the number of cycles.
+//! Digest of the many times that a rank measures: a structure of fixed size, whatever the number of cycles.
 //!
 //! Quantiles are those of a histogram with 1/1,000 between its bounds (HdrHistogram), mean and deviation are of all values
 //! (Welford 1962). Recording a value touches a few words, so that keeping count does not disturb what is counted.
@@ -26,7 +26,7 @@ pub struct Digest {
     max_ns: u64,
 }
 
-/// What is told of a [`Digest`]. Nanoseconds, all of them zero where nothing was recorded.
+/// The summary of a [`Digest`]. Nanoseconds, all of them zero if nothing was recorded.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Times recorded.
@@ -101,7 +101,7 @@ impl Digest {
         self.histogram.value_at_quantile(at).clamp(self.min_ns, self.max_ns) as f64
     }
 
-    /// How many of those recorded are longer, to within a thousandth of that time.
+    /// Returns the number of recorded times that are longer, to within a thousandth of that time.
     #[must_use]
     pub fn count_above(&self, span_ns: u64) -> u64 {
         self.histogram.count_between(span_ns.saturating_add(1), HIGHEST_NS)

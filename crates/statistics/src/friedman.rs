@@ -2,7 +2,7 @@
 
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
-/// What the test says.
+/// The result of the test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Friedman {
     /// The mean rank of each model, 1 the best.

@@ -51,7 +51,7 @@ pub fn rescaled_range(samples: &[f64]) -> Result<Hurst, StatisticError> {
     slope("the rescaled range", samples, logs).map(|line| Hurst { exponent: line.slope, standard_error: f64::NAN })
 }
 
-/// From how the variance of means over m samples falls with m: as m^(2H - 2).
+/// Estimates the exponent from the decrease of the variance of means over m samples with m: as m^(2H - 2).
 ///
 /// # Errors
 /// Fewer than 64 samples, a gap, or samples that do not vary.
@@ -111,7 +111,7 @@ pub fn whittle(samples: &[f64]) -> Result<Hurst, StatisticError> {
     Ok(Hurst { exponent: d + 0.5, standard_error: 0.5 / (n_frequencies as f64).sqrt() })
 }
 
-/// From [`STRETCH_MIN`] up to `most`, two an octave.
+/// Returns the lengths from [`STRETCH_MIN`] up to `most`, two an octave.
 fn lengths(most: usize) -> Vec<usize> {
     let rungs = (0..).map(|rung| (STRETCH_MIN as f64 * 2.0_f64.powf(0.5 * f64::from(rung))).round() as usize);
     rungs.take_while(|length| *length <= most).collect()

@@ -1,4 +1,4 @@
-//! Where a figure lies: an interval, and the bootstrap that makes one.
+//! Interval of a figure, and the bootstrap that makes one.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -10,7 +10,7 @@ use crate::quantile::{quantile_of_sorted, sorted};
 /// Resamples that an interval is made from unless told otherwise: its ends are then steady to about a fiftieth of its width.
 pub const N_RESAMPLES: usize = 1_000;
 
-/// Where a figure lies, or a value to come: between two ends, in the unit of the figure.
+/// The interval of a figure, or of a value to come: between two ends, in the unit of the figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Its lower end, included.

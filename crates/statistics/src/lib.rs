@@ -1,5 +1,4 @@
-//! What can be said of numbers without a model: quantiles and intervals, rank tests, correlation, spectrum, long
-//! memory.
+//! Statistics of numbers without a model: quantiles and intervals, rank tests, correlation, spectrum, long memory.
 //!
 //! This is the one place where a quantile is computed, a bootstrap is drawn or a test of ranks is made. Functions take
 //! slices; gaps are NaN. Correlations skip gaps; functions that need an unbroken row say so and refuse them.
@@ -45,14 +44,14 @@ pub use whiteness::{
 };
 pub use wilcoxon::{SignedRank, signed_rank};
 
-/// Why a statistic cannot be had from these samples.
+/// The reason why a statistic cannot be had from these samples.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StatisticError {
     /// Fewer samples than it needs.
     #[error("{statistic} needs at least {need} samples, but has {have}")]
     TooShort {
-        /// What was asked for.
+        /// The statistic that was asked for.
         statistic: &'static str,
         /// Samples given.
         have: usize,
@@ -62,24 +61,24 @@ pub enum StatisticError {
     /// A gap or an infinity where an unbroken row is needed.
     #[error("{statistic} needs a row without gaps, but sample {idx} is {value}; use a stretch without gaps")]
     Broken {
-        /// What was asked for.
+        /// The statistic that was asked for.
         statistic: &'static str,
         /// Position of the first sample that is not finite, from 0.
         idx: usize,
-        /// That sample.
+        /// The value of the sample.
         value: f64,
     },
     /// No stretch between gaps is long enough.
     #[error("{statistic} needs at least {need} samples without a gap, but has {have}")]
     TooBroken {
-        /// What was asked for.
+        /// The statistic that was asked for.
         statistic: &'static str,
         /// Samples in the longest stretch.
         have: usize,
         /// Samples needed.
         need: usize,
     },
-    /// As many fitted coefficients as lags to test at.
+    /// No more lags to test at than fitted coefficients.
     #[error(
         "the portmanteau test needs more lags with samples than the {n_fitted} fitted coefficients, but has {n_lags}; use more lags"
     )]
@@ -94,7 +93,7 @@ pub enum StatisticError {
         "{statistic} cannot be computed for samples up to {largest:e}: their squares overflow; divide them by a constant"
     )]
     TooLarge {
-        /// What was asked for.
+        /// The statistic that was asked for.
         statistic: &'static str,
         /// The largest magnitude among the samples.
         largest: f64,
@@ -102,7 +101,7 @@ pub enum StatisticError {
     /// Samples that do not vary, to rounding.
     #[error("{statistic} needs samples that vary, but every one is {value}")]
     Constant {
-        /// What was asked for.
+        /// The statistic that was asked for.
         statistic: &'static str,
         /// The value of every sample.
         value: f64,

@@ -1,4 +1,4 @@
-//! How far apart mean ranks have to be (Nemenyi 1963): the critical difference.
+//! The distance that mean ranks must have (Nemenyi 1963): the critical difference.
 
 use statrs::distribution::{Continuous, ContinuousCDF, Normal};
 

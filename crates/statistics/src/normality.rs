@@ -12,9 +12,9 @@ pub struct Normality {
     /// The share of the ordered values' variance that the line explains, in [0, 1]; 1 for normal ones. RPS's measure
     /// (Dinda and O'Hallaron 1999, section 5.2.3), and the statistic W' of Shapiro and Francia (1972).
     pub r_squared: f64,
-    /// Of the line: the mean that a normal distribution would have, in the unit of the values.
+    /// The intercept of the line: the mean that a normal distribution would have, in the unit of the values.
     pub intercept: f64,
-    /// Of the line: the standard deviation that a normal distribution would have, in the unit of the values.
+    /// The slope of the line: the standard deviation that a normal distribution would have, in the unit of the values.
     pub slope: f64,
     /// The probability of an R^2 this low or lower for normal values (Royston 1993); `None` outside of 5 to 5,000
     /// values, for which the approximation was not made.

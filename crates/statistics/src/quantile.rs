@@ -15,7 +15,7 @@ pub fn quantile(values: &[f64], at: f64) -> Option<f64> {
     quantile_of_sorted(&sorted, at)
 }
 
-/// As [`quantile`], of values that are in order already.
+/// Computes the [`quantile`] of values that are in order already.
 #[must_use]
 pub fn quantile_of_sorted(sorted: &[f64], at: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;

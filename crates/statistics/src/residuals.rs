@@ -2,7 +2,7 @@
 
 use crate::{Normality, StatisticError, Whiteness, normality, usual_lags};
 
-/// What the tests say of a row of errors, or why one of them cannot.
+/// The results of the tests of a row of errors, or the reason why one of them has none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Residuals {
     /// Known errors.

@@ -1,4 +1,4 @@
-//! How the variance of a series is spread over frequencies.
+//! Distribution of the variance of a series over frequencies.
 
 use realfft::RealFftPlanner;
 

@@ -22,11 +22,11 @@ pub struct Stationarity {
     pub level: Kpss,
     /// Against keeping to a straight line.
     pub trend: Kpss,
-    /// What follows from the two at a significance of 5 %.
+    /// The verdict that follows from the two at a significance of 5 %.
     pub verdict: Verdict,
 }
 
-/// What a series keeps to.
+/// The kind of stationarity of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// A level: stationary as it is.

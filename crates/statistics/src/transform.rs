@@ -19,7 +19,7 @@ pub struct Transform {
 }
 
 impl Transform {
-    /// For rows of up to `n` values.
+    /// Makes a transform for rows of up to `n` values.
     #[must_use]
     pub fn for_rows_of(n: usize) -> Self {
         Self::new((2 * n).next_power_of_two())

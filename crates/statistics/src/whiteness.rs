@@ -9,7 +9,8 @@ use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
 use crate::autocorrelation::{autocorrelations_at_few_lags, products};
 use crate::{StatisticError, autocorrelations};
 
-/// As many lags as a correlogram of `n` values has by custom (R's `acf`): ten times the decimal logarithm of `n`.
+/// Returns the number of lags that a correlogram of `n` values has by custom (R's `acf`): ten times the decimal
+/// logarithm of `n`.
 #[must_use]
 pub fn usual_lags(n: usize) -> usize {
     (10.0 * (n.max(1) as f64).log10()) as usize
@@ -33,9 +34,9 @@ pub struct Whiteness {
     pub ljung_box: Portmanteau,
     /// The portmanteau test as Box and Pierce (1970) have it: RPS's Q.
     pub box_pierce: Portmanteau,
-    /// How often the row turns around.
+    /// The number of places where the row turns around.
     pub turning_points: Count,
-    /// How often the row rises.
+    /// The number of places where the row rises.
     pub rises: Count,
 }
 
@@ -50,12 +51,12 @@ pub struct Portmanteau {
     pub p_value: f64,
 }
 
-/// How to weigh the squared autocorrelations.
+/// The weights of the squared autocorrelations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weighting {
-    /// By the variance that each has in a row of this length; closer to chi-squared in short rows.
+    /// Weights by the variance that each has in a row of this length; closer to chi-squared in short rows.
     LjungBox,
-    /// All alike.
+    /// Equal weights.
     BoxPierce,
 }
 
@@ -65,7 +66,7 @@ pub enum Weighting {
 /// different values fails these tests whatever its memory is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Count {
-    /// As found.
+    /// The number found.
     pub found: usize,
     /// The expected number in noise.
     pub expected: f64,
@@ -112,7 +113,7 @@ pub fn portmanteau(
     Correlated::over(errors, n_lags, n_fitted).map(|correlated| correlated.portmanteau(weighting))
 }
 
-/// How often the middle of three neighbours is above both or below both: (2/3)(n - 2) times in noise, variance
+/// Counts how often the middle of three neighbours is above both or below both: (2/3)(n - 2) times in noise, variance
 /// (16 n - 29)/90. Fewer mean positive correlation of neighbours. Stretches between gaps are added up.
 ///
 /// # Errors
@@ -136,7 +137,7 @@ pub fn rises(errors: &[f64]) -> Result<Count, StatisticError> {
 struct Correlated {
     n: usize,
     n_fitted: usize,
-    /// At lags 1, 2, …
+    /// The correlations at lags 1, 2, …
     correlations: Vec<f64>,
     n_pairs: Vec<usize>,
 }
@@ -188,7 +189,8 @@ pub fn significance_bound(n: usize) -> f64 {
     1.96 / (n as f64).sqrt()
 }
 
-/// How many pairs of known values are 1, 2, …, `n_lags` apart: the correlation of being known, by the same FFT.
+/// Returns the number of pairs of known values that are 1, 2, …, `n_lags` apart: the correlation of being known, by the
+/// same FFT.
 fn pairs(errors: &[f64], n_lags: usize) -> Vec<usize> {
     if errors.iter().all(|error| error.is_finite()) {
         return (1..=n_lags).map(|lag| errors.len() - lag).collect();

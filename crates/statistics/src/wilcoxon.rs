@@ -7,7 +7,7 @@ use crate::ranks;
 /// Up to here the distribution of the statistic is counted out, as R does below 50.
 const N_EXACT_MAX: usize = 49;
 
-/// What the test says of a row of differences.
+/// The result of the test of a row of differences.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SignedRank {
     /// Differences that are not 0; those that are say nothing, and are left out.

@@ -1,4 +1,4 @@
-//! What happened at each endpoint, counted, for whoever asks how a component is.
+//! Counters of the events at each endpoint, for the status of a component.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use crate::error::LoginError;
 use crate::message::cut;
 
-/// What happened at an endpoint since its component began.
+/// Counts of the events at an endpoint since its component began.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counted {
     /// Frames read, written to all readers together, or requests answered.
@@ -31,19 +31,19 @@ pub struct Counted {
     /// Those who connected and did not prove that they have the token.
     #[serde(default)]
     pub n_failed_logins: u64,
-    /// What went wrong the last time that something did.
+    /// The last error.
     pub last_error: Option<String>,
 }
 
 /// An endpoint, and what happened there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndpointStatus {
-    /// As it was given.
+    /// The endpoint, as given.
     pub endpoint: String,
-    /// Where it listens, of one that listens.
+    /// The address at which the endpoint listens, if it listens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    /// What happened there.
+    /// Counts of the events at the endpoint.
     #[serde(flatten)]
     pub counted: Counted,
 }
@@ -53,7 +53,7 @@ const LOGGED_AGAIN_AFTER: Duration = Duration::from_mins(1);
 
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
-    /// As it was given.
+    /// The endpoint, as given.
     endpoint: String,
     pub(crate) n_frames: AtomicU64,
     pub(crate) n_bytes: AtomicU64,
@@ -65,12 +65,12 @@ pub(crate) struct Counters {
     n_failed_logins: AtomicU64,
     logged: Rarely,
     last_error: Mutex<Option<String>>,
-    /// What was logged last, and when.
+    /// The last logged error, and its time.
     told: Mutex<Option<(String, Instant)>>,
 }
 
 impl Counters {
-    /// Of an endpoint, as it was given.
+    /// Builds the counters of an endpoint, whose text is kept as given.
     pub(crate) fn of(endpoint: String) -> Self {
         Self { endpoint, ..Self::default() }
     }
@@ -149,7 +149,7 @@ impl Counters {
     }
 }
 
-/// What happens at most once a minute.
+/// Rate limiter: at most one event a minute.
 #[derive(Debug, Default)]
 pub(crate) struct Rarely(Mutex<Option<Instant>>);
 

@@ -19,15 +19,15 @@ pub use place::{Host, Multicast, Place, Stdio, StreamName};
 
 use options::Options;
 
-/// Where a stream comes from or goes to.
+/// The source or destination of a stream.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Endpoint {
-    /// Which way the stream goes, and who opens the connection.
+    /// The direction of the stream, and the side that opens the connection.
     pub role: Role,
     /// The transport, and the place on it.
     pub place: Place,
-    /// What is kept for a reader that is slow, where the role writes.
+    /// The backlog that is kept for a slow reader, if the role writes.
     pub backlog: Backlog,
     /// Whether TLS is used, of TCP.
     pub encryption: Encryption,
@@ -36,14 +36,14 @@ pub struct Endpoint {
 /// Whether a TCP endpoint uses TLS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Encryption {
-    /// Where the component has a certificate, or such to believe.
+    /// TLS if the component has a certificate, or certificates to trust.
     #[default]
     AsConfigured,
     /// Not, for peers on this machine that have none.
     Off,
 }
 
-/// Which way a stream goes, and who opens the connection.
+/// The direction of a stream, and the side that opens the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// We connect, and read.
@@ -58,16 +58,16 @@ pub enum Role {
     Server,
 }
 
-/// What is kept for a reader that is slow.
+/// The backlog that is kept for a slow reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Backlog {
-    /// At most so many bytes for each reader, 4 KiB to 1 GiB.
+    /// The most bytes for each reader, 4 KiB to 1 GiB.
     pub bytes: usize,
-    /// What happens when there would be more.
+    /// The action when there would be more.
     pub overflow: Overflow,
 }
 
-/// What happens to a reader whose backlog is full.
+/// The treatment of a reader whose backlog is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Overflow {
     /// The oldest messages go, and are counted.
@@ -87,16 +87,16 @@ impl Default for Backlog {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{given}` is not an endpoint: {reason}")]
 pub struct EndpointError {
-    /// What was given.
+    /// The text given.
     pub given: String,
-    /// What is wrong with it, and what would be right.
+    /// The fault of the text, and its correction.
     pub reason: String,
 }
 
 impl Role {
     const ALL: [Self; 5] = [Self::Source, Self::Target, Self::Connect, Self::Accept, Self::Server];
 
-    /// As it is written.
+    /// Returns the role as it is written in an endpoint.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

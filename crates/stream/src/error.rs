@@ -1,4 +1,4 @@
-//! What can go wrong between an endpoint and its peer.
+//! Errors between an endpoint and its peer.
 
 use std::io;
 use std::time::Duration;
@@ -36,7 +36,7 @@ pub enum OpenError {
     Unprotected {
         /// The endpoint.
         endpoint: String,
-        /// What is missing.
+        /// The missing protection.
         needed: &'static str,
     },
     /// The transport cannot be used in this role by whoever asks.
@@ -44,7 +44,7 @@ pub enum OpenError {
     Role {
         /// The endpoint.
         endpoint: String,
-        /// What would be.
+        /// The use that is possible.
         needed: &'static str,
     },
     /// No running stream of that name has announced itself.
@@ -52,7 +52,7 @@ pub enum OpenError {
     Unknown {
         /// The endpoint.
         endpoint: String,
-        /// How many places were announced that are not to be believed.
+        /// The number of announced places that are not to be trusted.
         n_ignored: usize,
     },
     /// Several components give a stream of that name.
@@ -60,7 +60,7 @@ pub enum OpenError {
     Ambiguous {
         /// The endpoint.
         endpoint: String,
-        /// What would each be one.
+        /// The names, each of which would select one stream.
         names: Vec<String>,
     },
     /// One of both ends does not have the token.
@@ -84,7 +84,7 @@ pub enum OpenError {
     Late {
         /// The endpoint.
         endpoint: String,
-        /// How long it was given.
+        /// The time limit.
         limit: Duration,
     },
 }
@@ -96,17 +96,17 @@ fn ignored(n_ignored: usize) -> String {
     }
 }
 
-/// Why a connection is not trusted by whoever has a token.
+/// The reason why the side with a token does not trust a connection.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoginError {
-    /// What came is not what this side would prove.
+    /// The received proof is not the one that this side would give.
     #[error("the proof of the token is wrong: both sides need the same one")]
     Proof,
     /// The listener says something else than that it has the token.
     #[error("the listener does not prove that it has the token: both sides need the same one, or neither")]
     Listener {
-        /// What happened instead of an answer, if there was none.
+        /// The error that came instead of an answer, if there was no answer.
         #[source]
         answer: Option<Box<LoginError>>,
     },
@@ -116,15 +116,15 @@ pub enum LoginError {
     /// It connected to another endpoint than it thinks.
     #[error("a {wanted:?} came to where a {purpose:?} is let in")]
     Purpose {
-        /// What it wants to be.
+        /// The purpose that the visitor asked for.
         wanted: Purpose,
-        /// What it could be.
+        /// The purpose that the endpoint admits.
         purpose: Purpose,
     },
     /// It took too long.
     #[error("it did not say who it is within {limit:?}")]
     Late {
-        /// How long it was given.
+        /// The time limit.
         limit: Duration,
     },
     /// The connection broke, or what came is no message.
@@ -139,7 +139,7 @@ pub enum ReadError {
     /// The connection broke.
     #[error("the connection broke")]
     Io(#[from] io::Error),
-    /// What came is no frame.
+    /// The received bytes are not a frame.
     #[error(transparent)]
     Frame(#[from] FrameError),
     /// A frame's payload is not what its kind says.
@@ -162,7 +162,7 @@ pub enum CallError {
     /// It does not fit into a frame, so nothing was asked.
     #[error("cannot ask {endpoint}")]
     Request {
-        /// Who was to be asked.
+        /// The endpoint that was to be asked.
         endpoint: String,
         /// Why.
         source: MessageError,
@@ -170,7 +170,7 @@ pub enum CallError {
     /// The connection broke, or what came back made no sense.
     #[error("no answer from {endpoint}")]
     Read {
-        /// Who was asked.
+        /// The endpoint that was asked.
         endpoint: String,
         /// Why.
         source: ReadError,
@@ -178,25 +178,25 @@ pub enum CallError {
     /// Nothing came back in time.
     #[error("no answer from {endpoint} within {limit:?}")]
     Late {
-        /// Who was asked.
+        /// The endpoint that was asked.
         endpoint: String,
-        /// How long it was given.
+        /// The time limit.
         limit: Duration,
     },
     /// It cannot or will not.
     #[error("{endpoint} refused: {reason}")]
     Refused {
-        /// Who was asked.
+        /// The endpoint that was asked.
         endpoint: String,
-        /// What it said.
+        /// The reason that the endpoint gave.
         reason: String,
     },
     /// It answered something else.
     #[error("{endpoint} answered something other than was asked: {answer}")]
     Unexpected {
-        /// Who was asked.
+        /// The endpoint that was asked.
         endpoint: String,
-        /// What came.
+        /// The answer received.
         answer: String,
     },
 }

@@ -4,7 +4,7 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 use crate::message::MessageError;
 
-/// What every frame begins with.
+/// The first bytes of every frame.
 const MAGIC: [u8; 2] = *b"FT";
 
 /// The version of the format.
@@ -19,11 +19,11 @@ pub const PAYLOAD_BYTES_MAX: usize = 1 << 20;
 /// Room that is made at once for bytes that were only announced.
 const RESERVED_BYTES_MAX: usize = 64 << 10;
 
-/// What a frame's payload is.
+/// The kind of a frame's payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Kind {
-    /// What the stream carries.
+    /// The description of the stream.
     Description = 1,
     /// Values of all signals of a sensor at one moment.
     Measurement = 2,
@@ -35,14 +35,14 @@ pub enum Kind {
     Request = 5,
     /// Something is answered.
     Reply = 6,
-    /// Who connects.
+    /// A message of the login.
     Greeting = 7,
-    /// What came through a scope.
+    /// Results from a scope.
     Results = 8,
 }
 
 impl Kind {
-    /// What it is called in messages.
+    /// Returns the name of the kind in messages.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -75,13 +75,13 @@ impl Kind {
 /// A frame whose checksum was right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// What the payload is.
+    /// The kind of the payload.
     pub kind: Kind,
     whole: Bytes,
 }
 
 impl Frame {
-    /// What is in it.
+    /// Returns the payload.
     #[must_use]
     pub fn payload(&self) -> &[u8] {
         &self.whole[HEADER_BYTES..]
@@ -103,7 +103,7 @@ pub enum FrameError {
     NotAFrame {
         /// Bytes before it.
         offset: u64,
-        /// What it begins with.
+        /// The first two bytes.
         given: [u8; 2],
     },
     /// Another version of the format.
@@ -121,7 +121,7 @@ pub enum FrameError {
         offset: u64,
         /// The announced length.
         given: u32,
-        /// How long it may be.
+        /// The longest permitted length.
         limit: usize,
     },
     /// The bytes are not those that were sent.
@@ -129,9 +129,9 @@ pub enum FrameError {
     Checksum {
         /// Bytes before it.
         offset: u64,
-        /// What the frame says.
+        /// The checksum in the frame.
         given: u32,
-        /// What its bytes come to.
+        /// The checksum computed from the bytes.
         computed: u32,
     },
     /// The end comes before the frame's.
@@ -139,7 +139,7 @@ pub enum FrameError {
     Truncated {
         /// Bytes before it.
         offset: u64,
-        /// How many bytes are missing at least.
+        /// The least number of missing bytes.
         n_missing: usize,
     },
 }
@@ -204,18 +204,18 @@ impl Decoder {
         Self { payload_bytes_max: PAYLOAD_BYTES_MAX, ..self }
     }
 
-    /// Where bytes that come in are to be put.
+    /// Returns the buffer for incoming bytes.
     pub fn buffer(&mut self) -> &mut BytesMut {
         &mut self.buffer
     }
 
-    /// Where the next frame begins, in bytes from the first.
+    /// Returns the position where the next frame begins, in bytes from the first.
     #[must_use]
     pub fn position(&self) -> u64 {
         self.n_before
     }
 
-    /// After an error: goes on where the next frame seems to begin, and says how many bytes that left out.
+    /// Resumes after an error where the next frame seems to begin, and returns the number of bytes left out.
     ///
     /// Of a connection it is better made again; a file or a pipe has no other bytes than those that follow.
     pub fn resume(&mut self) -> u64 {
@@ -230,7 +230,7 @@ impl Decoder {
         n_left_out as u64
     }
 
-    /// How many frames of a kind that is not known here were skipped.
+    /// Returns the number of skipped frames of a kind that is not known here.
     #[must_use]
     pub fn n_unknown(&self) -> u64 {
         self.n_unknown
@@ -284,7 +284,7 @@ impl Decoder {
         Err(FrameError::Truncated { offset: self.n_before, n_missing: length - self.buffer.len() })
     }
 
-    /// Of the whole frame that the buffer begins with; `None` while that is not known.
+    /// Returns the length of the whole frame that the buffer begins with; `None` while that is not known.
     fn length(&self) -> Result<Option<usize>, FrameError> {
         let offset = self.n_before;
         match *self.buffer {

@@ -24,7 +24,7 @@ pub mod registry;
 mod security;
 mod transport;
 
-/// What is needed of a NATS server beside endpoints.
+/// Functions for a NATS server that are needed beside endpoints.
 pub mod nats {
     pub use crate::transport::nats::{BucketError, bucket, connect};
 }

@@ -17,10 +17,10 @@ use crate::frame::{Decoder, Frame};
 use crate::message::{Greeting, Message, Payload, Purpose};
 use crate::transport::{Binding, Connection};
 
-/// How long a visitor may take to say who it is.
+/// Time limit within which a visitor must identify itself.
 pub(crate) const LOGIN_LIMIT: Duration = Duration::from_secs(5);
 
-/// How long one who said it wrong has to wait before it can try again on a connection of its own.
+/// Time that a visitor with a wrong proof has to wait before it can try again on a connection of its own.
 const WRONG_PAUSE: Duration = Duration::from_secs(1);
 
 /// Greetings are of some dozen bytes. Nobody gets more room before it has proved anything.

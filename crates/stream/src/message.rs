@@ -1,4 +1,4 @@
-//! What frames carry, as types.
+//! Types of the messages that frames carry.
 
 mod control;
 mod description;
@@ -32,7 +32,7 @@ pub trait Payload: Sized {
     /// [`MessageError`] when no reader would take them.
     fn write(&self, out: &mut BytesMut) -> Result<(), MessageError>;
 
-    /// What these bytes say.
+    /// Reads a message of this kind from the payload's bytes.
     ///
     /// # Errors
     /// [`MessageError`] when they say nothing of this kind.
@@ -54,31 +54,31 @@ pub enum MessageError {
     /// It has the wrong length.
     #[error("a {what} of {given} bytes: {needed} are needed")]
     Length {
-        /// What it should be.
+        /// The kind that was expected.
         what: &'static str,
-        /// How many bytes it has.
+        /// The number of bytes given.
         given: usize,
-        /// What it could have, in words.
+        /// The permitted lengths, in words.
         needed: &'static str,
     },
     /// It is not JSON of the right form.
     #[error("a {what} that is not the right JSON: {reason}")]
     Json {
-        /// What it should be.
+        /// The kind that was expected.
         what: &'static str,
-        /// What is wrong, and where.
+        /// The error, and its position.
         reason: String,
     },
     /// It has more of something than there may be.
     #[error("a {what} with {given} {of}: {limit} is the limit")]
     TooMany {
-        /// What it should be.
+        /// The kind that was expected.
         what: &'static str,
-        /// What there is too much of.
+        /// The items of which there are too many.
         of: &'static str,
-        /// How much.
+        /// The number given.
         given: usize,
-        /// How much there may be.
+        /// The largest permitted number.
         limit: usize,
     },
     /// It greets in another way.
@@ -87,9 +87,9 @@ pub enum MessageError {
     /// A forecast whose means and standard errors are not those of the same steps.
     #[error("a forecast with {n_means} means and {n_standard_errors} standard errors: each mean has one")]
     Uneven {
-        /// How many steps have a mean.
+        /// The number of steps with a mean.
         n_means: usize,
-        /// How many have a standard error.
+        /// The number of steps with a standard error.
         n_standard_errors: usize,
     },
 }
@@ -97,26 +97,26 @@ pub enum MessageError {
 /// A message of any kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Message {
-    /// What the stream carries.
+    /// The description of the stream.
     Description(Description),
     /// Values of all signals of a sensor.
     Measurement(Measurement),
     /// One value.
     Sample(Sample),
-    /// What comes next.
+    /// A forecast of the steps ahead.
     Forecast(Forecast),
     /// Something is asked.
     Request(Request),
     /// Something is answered.
     Reply(Reply),
-    /// Who connects.
+    /// A message of the login.
     Greeting(Greeting),
-    /// What came through a scope.
+    /// Results from a scope.
     Results(Results),
 }
 
 impl Message {
-    /// What a frame carries.
+    /// Decodes the message that a frame carries.
     ///
     /// # Errors
     /// [`MessageError`] when its payload is not what its kind says.
@@ -187,7 +187,7 @@ fn not_json<T: Payload>(error: serde_json::Error) -> MessageError {
     MessageError::Json { what: T::KIND.as_str(), reason: cut(error.to_string()) }
 }
 
-/// How much of a text is repeated to whoever it came from, or remembered of it.
+/// The most bytes of a text that are sent back to its sender, or stored.
 const ECHO_BYTES_MAX: usize = 1024;
 
 /// The text, or its first kilobyte and an ellipsis.

@@ -68,7 +68,7 @@ pub trait Handler: Send + 'static {
         let _ = outputs;
     }
 
-    /// How long it is from one tick to the next from here on, where that has changed.
+    /// Returns the time from one tick to the next from here on, if that time has changed.
     fn period(&mut self) -> Option<Duration> {
         None
     }
@@ -83,13 +83,13 @@ pub trait Handler: Send + 'static {
         let _ = (input, outputs);
     }
 
-    /// What the component says of itself in its status.
+    /// Returns the facts about the component for its status.
     fn facts(&self) -> Vec<(String, String)> {
         Vec::new()
     }
 }
 
-/// Which of a mirror's endpoints or inlets something came in by, in the order in which they were added, from 0.
+/// The index of a mirror's endpoint or inlet by which something came in: the order in which they were added, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct InputId(pub usize);
 
@@ -119,7 +119,7 @@ impl Port {
     }
 }
 
-/// What the tasks of a mirror share.
+/// The state that the tasks of a mirror share.
 struct Shared<H> {
     name: String,
     handler: H,
@@ -299,7 +299,7 @@ impl<H: Handler> Mirror<H> {
     }
 }
 
-/// Where a task of a mirror works.
+/// The input of a mirror's task, with its counters and security.
 #[derive(Clone)]
 struct At {
     input: InputId,
@@ -307,7 +307,7 @@ struct At {
     security: Rc<Security>,
 }
 
-/// What listens is bound; the rest is opened by its tasks.
+/// Binds the ports that listen; the tasks of the other ports open those ports.
 fn open(ports: &[Port], security: &Security) -> Result<(Vec<Opened>, Vec<Option<Listener>>), OpenError> {
     let open = |port: &Port| {
         let endpoint = match port {
@@ -377,7 +377,7 @@ impl Tasks {
         }
     }
 
-    /// Until it is stopped, or all inputs have ended where that is its end.
+    /// Waits until the mirror is stopped, or until all inputs have ended if that is its end.
     ///
     /// # Panics
     /// When one of the tasks does.
@@ -407,5 +407,5 @@ impl Tasks {
     }
 }
 
-/// How long readers have at the end to take what is there for them.
+/// Time that readers have at the end to take what is there for them.
 const DRAIN_LIMIT: Duration = Duration::from_secs(2);

@@ -1,9 +1,9 @@
-//! What of the network a component uses beside the places that its endpoints name.
+//! Network services that a component uses beside the places that its endpoints name.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// Where the NATS server is, and who we are to it.
+/// The address of the NATS server, and the credentials for it.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct NatsServer {
     /// Its address, as in `nats://broker:4222`, or `tls://…` to be encrypted; [`NatsServer::URL`] where there is none.
@@ -14,7 +14,7 @@ pub struct NatsServer {
 }
 
 impl NatsServer {
-    /// Where a NATS server is looked for when nothing else is said.
+    /// The address of the NATS server if none is given.
     pub const URL: &str = "nats://127.0.0.1:4222";
 
     pub(crate) fn url(&self) -> &str {

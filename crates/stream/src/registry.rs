@@ -21,10 +21,10 @@ use crate::error::OpenError;
 use crate::message::{Carries, Description};
 use crate::security::Security;
 
-/// How often an announcement is made again.
+/// The interval at which an announcement is made again.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(2);
 
-/// What was not announced for so long is there no more.
+/// Time without an announcement after which a stream counts as gone.
 const SILENCE: Duration = Duration::from_secs(10);
 
 /// More than a host or a network of ours ever has.
@@ -33,7 +33,7 @@ const N_FOUND_MAX: usize = 4096;
 /// Longer, and it is no name.
 const NAME_BYTES_MAX: usize = 256;
 
-/// Where streams are announced and looked for.
+/// The places where streams are announced and looked up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Registry {
     /// The folder of this host's streams; that of the user where there is none.
@@ -49,23 +49,23 @@ pub struct Registry {
 /// A running stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Announcement {
-    /// Which component gives it, as in `pred-server`.
+    /// The component that provides the stream, as in `pred-server`.
     #[serde(default)]
     pub component: String,
-    /// What it is called.
+    /// The name of the stream.
     pub stream: String,
-    /// Whose signals these are.
+    /// The host whose signals these are.
     pub host: String,
-    /// What its messages are.
+    /// The kind of the stream's messages.
     pub carries: Carries,
     /// The ids of its signals; of one that was found on the network the first of them only, as many as fit.
     pub signals: Vec<String>,
-    /// What it is forecast with.
+    /// The model that forecasts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Where it can be read, as in `tcp:127.0.0.1:5011`.
+    /// The addresses at which the stream can be read, as in `tcp:127.0.0.1:5011`.
     pub addresses: Vec<String>,
-    /// Where its component can be asked.
+    /// The addresses at which the stream's component can be asked.
     #[serde(default)]
     pub servers: Vec<String>,
     /// The process that gives it, on its host.
@@ -74,22 +74,22 @@ pub struct Announcement {
     pub heartbeat_ns: i64,
 }
 
-/// What is looked for; nothing where all will do.
+/// The criteria of a search; all absent if every stream will do.
 #[derive(Clone, Debug, Default)]
 pub struct Query {
     /// The component that gives it.
     pub component: Option<Glob>,
-    /// What the stream is called.
+    /// The name of the stream.
     pub stream: Option<Glob>,
-    /// Whose signals.
+    /// The host whose signals these are.
     pub host: Option<Glob>,
     /// A signal that it has to have.
     pub signal: Option<Glob>,
-    /// What it is forecast with.
+    /// The model that forecasts.
     pub model: Option<Glob>,
 }
 
-/// Why nothing can be announced or found.
+/// The reason why nothing can be announced or found.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegistryError {
@@ -139,14 +139,14 @@ impl Announcement {
         }
     }
 
-    /// What it is found by.
+    /// Returns the name by which the stream is found.
     #[must_use]
     pub fn name(&self) -> StreamName {
         let component = (!self.component.is_empty()).then(|| self.component.clone());
         StreamName { component, stream: self.stream.clone(), host: Some(self.host.clone()) }
     }
 
-    /// What tells it from all others of its host.
+    /// Returns the key that distinguishes the announcement from all others of its host.
     fn key(&self) -> String {
         let places = [&self.addresses[..], &self.servers[..]].concat().join(" ");
         format!("{}-{:08x}", self.pid, crc32fast::hash(places.as_bytes()))
@@ -157,7 +157,7 @@ impl Announcement {
         names.chain(&self.addresses).chain(&self.servers).all(|name| name.len() <= NAME_BYTES_MAX)
     }
 
-    /// With these of its places only; `None` when there are none.
+    /// Returns the announcement with only the places that `is_kept` accepts; `None` if there are none.
     fn with_places(&self, is_kept: impl Fn(&str) -> bool) -> Option<Self> {
         let kept = |places: &[String]| places.iter().filter(|text| is_kept(text)).cloned().collect::<Vec<_>>();
         let there = Self { addresses: kept(&self.addresses), servers: kept(&self.servers), ..self.clone() };
@@ -169,7 +169,7 @@ impl Announcement {
     }
 }
 
-/// As a target it stands for one subject, never for many.
+/// Parses a place as that of a target, so that a subject stands for one subject, never for many.
 fn place(text: &str) -> Option<Place> {
     format!("target:{text}").parse().ok().map(|endpoint: Endpoint| endpoint.place)
 }
@@ -196,7 +196,7 @@ fn is_elsewhere(text: &str) -> bool {
     })
 }
 
-/// What announcements are there, and what of them is not believed.
+/// The announcements that were found, and the number of places that are not trusted.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Found {
     pub(crate) announcements: Vec<Announcement>,

@@ -1,4 +1,4 @@
-//! Who may connect, and what is encrypted.
+//! Admission to connections, and encryption.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,26 +12,26 @@ use tls::ConfigError;
 use crate::network::NatsServer;
 use crate::registry::Registry;
 
-/// What protects a component's connections.
+/// Protection of a component's connections.
 ///
 /// On the loopback nothing is needed; what is given is used there too, unless an endpoint says `tls=off`. A TCP listener that other machines
 /// can reach needs a token and a certificate; UDP has neither, so beyond the loopback it has to be allowed by [`Security::allow_plain`].
 #[derive(Clone, Debug)]
 pub struct Security {
-    /// What whoever connects has to have, and whoever this connects to. Both prove it, and neither shows it.
+    /// The token that both ends of a connection must have. Both ends prove it, and neither shows it.
     pub token: Option<Token>,
-    /// What TCP listeners are known by.
+    /// The certificate and key of TCP listeners.
     pub server: Option<ServerTls>,
-    /// Whose certificates are believed where this connects.
+    /// The certificates that are trusted where this component connects.
     pub client: Option<ClientTls>,
     /// Whether what leaves this machine may be neither encrypted nor, by UDP, authenticated.
     pub allow_plain: bool,
     /// The NATS server, for endpoints that name a subject. Its TLS is chosen by its address, and believes what
     /// [`Security::client`] does, or else what this machine does.
     pub nats: NatsServer,
-    /// Where running streams are announced and looked for.
+    /// The registry where running streams are announced and looked up.
     pub registry: Registry,
-    /// Who may have a connection. All that listen in one process had better share one.
+    /// The door that limits connections. All that listen in one process had better share one.
     pub door: Door,
 }
 
@@ -65,11 +65,11 @@ pub enum SecurityError {
     /// It cannot be read, or holds nothing of the kind.
     #[error("cannot read {what} in PEM form from `{}`", path.display())]
     Unreadable {
-        /// What it should hold.
+        /// The content expected in the file.
         what: &'static str,
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault of the file.
         source: io::Error,
     },
     /// They do not belong together.
@@ -91,7 +91,8 @@ pub enum SecurityError {
 }
 
 impl ServerTls {
-    /// From a chain of certificates, the own one first, and the key of that; both PEM files. Says in the log what clients will refuse.
+    /// Builds the settings from a chain of certificates, the own one first, and the key of that one; both PEM files.
+    /// Logs a warning if clients will refuse the certificate.
     ///
     /// # Errors
     /// When either cannot be read, or they do not belong together.
@@ -111,7 +112,7 @@ impl ServerTls {
         Ok(server)
     }
 
-    /// As a server takes it.
+    /// Returns the configuration for a TLS server.
     #[must_use]
     pub fn config(&self) -> Arc<ServerConfig> {
         Arc::clone(&self.0)

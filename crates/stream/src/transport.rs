@@ -24,13 +24,13 @@ use crate::endpoint::{Endpoint, NatsPlace, Place, Role, Stdio};
 use crate::error::OpenError;
 use crate::security::Security;
 
-/// How long whom we connect to may take, until it has said who it is.
+/// Time limit for a peer to which we connect, until it has identified itself.
 pub(crate) const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
 
 pub(crate) type BytesIn = Box<dyn AsyncRead + Send + Unpin>;
 pub(crate) type BytesOut = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// Where messages come from.
+/// The source of messages.
 pub(crate) enum Source {
     /// A connection that may break and be made again.
     Connection(Connection),
@@ -42,7 +42,7 @@ pub(crate) enum Source {
     Messages(Incoming),
 }
 
-/// Where messages go.
+/// The destination of messages.
 pub(crate) enum Target {
     Connection(Connection),
     Run(BytesOut),
@@ -51,7 +51,7 @@ pub(crate) enum Target {
     Subject(Link, NatsPlace),
 }
 
-/// What names an encrypted connection, the same at both ends; zeros for one in the clear.
+/// Channel binding: identifies an encrypted connection, the same at both ends; zeros for one in the clear.
 pub(crate) type Binding = [u8; 32];
 
 /// Both ways.
@@ -67,7 +67,7 @@ impl Connection {
     }
 }
 
-/// Where others connect.
+/// A listener, to which others connect.
 pub(crate) enum Listener {
     Tcp(tcp::Listener),
     Unix(unix::Listener),
@@ -91,7 +91,7 @@ impl Listener {
         }
     }
 
-    /// Where it listens, as others would write it.
+    /// Returns the address at which it listens, as others would write it.
     pub(crate) fn address(&self) -> String {
         match self {
             Self::Tcp(listener) => listener.address(),
@@ -113,7 +113,7 @@ impl Listener {
 }
 
 impl Visitor {
-    /// Where it connects from; `None` for one on this host that has no address.
+    /// Returns the visitor's address; `None` for a visitor on this host that has no address.
     pub(crate) fn peer(&self) -> Option<SocketAddr> {
         match self {
             Self::Tcp(stream, _) => stream.peer_addr().ok(),

@@ -11,18 +11,18 @@ use tempfile::TempDir;
 pub struct Program {
     library: &'static str,
     words: Vec<String>,
-    /// Where it runs.
+    /// Folder that the program runs in.
     pub folder: TempDir,
 }
 
-/// How a program ended.
+/// Output and status of a program that ended.
 #[derive(Debug)]
 pub struct Ended {
-    /// Whether the launcher says that all went well.
+    /// Whether the launcher reports success.
     pub is_well: bool,
-    /// What all ranks printed.
+    /// Standard output of all ranks.
     pub stdout: String,
-    /// Likewise of their complaints, and the launcher's.
+    /// Standard error of all ranks and of the launcher.
     pub stderr: String,
 }
 
@@ -37,7 +37,7 @@ impl Program {
         Self::linked(library, source, &[])
     }
 
-    /// Likewise, with more for the compiler and the linker.
+    /// Compiles a source likewise, with more for the compiler and the linker.
     ///
     /// # Panics
     /// If it does not compile.
@@ -59,7 +59,7 @@ impl Program {
         Self { library, words: vec![program.to_str().unwrap().to_owned()], folder }
     }
 
-    /// One that is there already.
+    /// Returns a program that is there already.
     ///
     /// # Panics
     /// If there is no room for its folder.
@@ -69,7 +69,7 @@ impl Program {
         Self { library, words, folder: tempfile::tempdir().unwrap() }
     }
 
-    /// Runs it to its end.
+    /// Runs the program to its end.
     ///
     /// # Panics
     /// If the launcher is not there.
@@ -93,7 +93,7 @@ impl Program {
     }
 }
 
-/// Libraries of ours as `LD_PRELOAD` takes them. They are beside the tests, where cargo builds them.
+/// Returns libraries of ours as `LD_PRELOAD` takes them. They are beside the tests, where cargo builds them.
 ///
 /// # Panics
 /// If one is not there.

@@ -1,4 +1,4 @@
-//! What the tests of several crates share. Used by tests only, never by shipped code.
+//! Common parts of the tests of several crates. Used by tests only, never by shipped code.
 #![forbid(unsafe_code)]
 
 pub mod launch;
@@ -10,15 +10,15 @@ use std::time::Duration;
 
 pub use nats::NatsServer;
 
-/// How long a test waits for something that is bound to happen, unless it says otherwise.
+/// Time that a test waits for something that is bound to happen, unless the test sets another.
 ///
 /// Generous, because a shared machine can stall for many seconds; a passing test never waits it out.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How often [`wait_until`] looks. Short enough not to be felt, long enough not to load the machine.
+/// Interval of checks by [`wait_until`]. Short enough not to be felt, long enough not to load the machine.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// Returns what `condition` gives as soon as it gives something.
+/// Returns the result of `condition` as soon as there is one.
 ///
 /// # Panics
 /// With `what` in the message, when `limit` has passed and the condition still gives nothing.

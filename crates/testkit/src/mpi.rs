@@ -63,17 +63,17 @@ impl Program {
         Self { calls: rings(RingKind::Calls), stages: rings(RingKind::Stages) }
     }
 
-    /// Calls with these numbers. The last rank is late by a millisecond.
+    /// Makes calls with these numbers. The last rank is late by a millisecond.
     pub fn run(&self, calls: std::ops::Range<u32>) {
         self.run_late(calls, 1_000_000);
     }
 
-    /// The same, late by some other time.
+    /// Makes calls with these numbers, late by some other time.
     pub fn run_late(&self, calls: std::ops::Range<u32>, late_ns: u64) {
         self.call(Operation::ALLREDUCE, calls, late_ns);
     }
 
-    /// The same of another operation.
+    /// Makes calls of another operation likewise.
     pub fn call(&self, operation: Operation, calls: std::ops::Range<u32>, late_ns: u64) {
         let mut writers: Vec<_> = self.calls.iter().chain(&self.stages).map(|ring| ring.ring().writer()).collect();
         for sequence in calls {

@@ -35,13 +35,13 @@ impl NatsServer {
         server
     }
 
-    /// Where it is.
+    /// Returns the address of the server.
     #[must_use]
     pub fn url(&self) -> String {
         format!("nats://127.0.0.1:{}", self.port)
     }
 
-    /// Its process.
+    /// Returns the number of the server's process.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.child.id()

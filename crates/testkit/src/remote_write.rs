@@ -14,10 +14,10 @@ pub struct WriteRequest {
 /// Samples of one set of labels.
 #[derive(Clone, PartialEq, Message)]
 pub struct TimeSeries {
-    /// In the order of their names.
+    /// Labels in the order of their names.
     #[prost(message, repeated, tag = "1")]
     pub labels: Vec<Label>,
-    /// Oldest first.
+    /// Samples, oldest first.
     #[prost(message, repeated, tag = "2")]
     pub samples: Vec<Sample>,
 }
@@ -36,16 +36,16 @@ pub struct Label {
 /// A value with its time.
 #[derive(Clone, PartialEq, Message)]
 pub struct Sample {
-    /// In the unit of the series.
+    /// Value in the unit of the series.
     #[prost(double, tag = "1")]
     pub value: f64,
-    /// In milliseconds since 1970-01-01 00:00 UTC.
+    /// Time in milliseconds since 1970-01-01 00:00 UTC.
     #[prost(int64, tag = "2")]
     pub timestamp: i64,
 }
 
 impl WriteRequest {
-    /// What these bytes say, unpacked already.
+    /// Reads a request from these bytes, unpacked already.
     ///
     /// # Errors
     /// When they are no request.

@@ -3,7 +3,7 @@
 const BINARY: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 const DECIMAL: [&str; 5] = ["", "k", "M", "G", "T"];
 
-/// `value` in `unit`, as short as it can be said: `0.97`, `1.46 GiB`, `12.3 k packets/s`.
+/// Returns `value` in `unit`, as short as possible: `0.97`, `1.46 GiB`, `12.3 k packets/s`.
 #[must_use]
 pub fn format(value: f64, unit: &str) -> String {
     match unit {
@@ -16,7 +16,8 @@ pub fn format(value: f64, unit: &str) -> String {
     }
 }
 
-/// As [`format()`] for a column: shares in percent, and units in as few letters as can be: `12.3 kpkt/s`.
+/// Returns `value` as [`format()`] does, but for a column: shares in percent, and units in as few letters as possible:
+/// `12.3 kpkt/s`.
 #[must_use]
 pub fn format_short(value: f64, unit: &str) -> String {
     let unit = match unit {

@@ -1,4 +1,4 @@
-//! What the help texts of all programs have in common.
+//! Common parts of the help texts of all programs.
 
 /// The end of a command's help: what it looks like in use, and how it exits.
 #[must_use]

@@ -5,12 +5,12 @@ use std::fmt;
 use crate::columns::{self, padded};
 use crate::printable;
 
-/// How a column is set.
+/// Alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Align {
-    /// For words.
+    /// Alignment of words.
     Left,
-    /// For figures.
+    /// Alignment of figures.
     Right,
 }
 
@@ -23,14 +23,14 @@ pub struct Table {
 }
 
 impl Table {
-    /// An empty table with these columns; their names are made printable.
+    /// Returns an empty table with these columns; their names are made printable.
     #[must_use]
     pub fn new(columns: &[(impl AsRef<str>, Align)]) -> Self {
         let columns = columns.iter().map(|(name, align)| (printable(name.as_ref()), *align)).collect();
         Self { columns, rows: Vec::new(), indent: "" }
     }
 
-    /// Likewise with figures in all columns but the first one, which says what they are of.
+    /// Returns an empty table likewise, with figures in all columns but the first one, which names what they are of.
     #[must_use]
     pub fn of_figures(columns: &[impl AsRef<str>]) -> Self {
         let align = |idx| if idx == 0 { Align::Left } else { Align::Right };
@@ -38,7 +38,7 @@ impl Table {
         Self::new(&columns)
     }
 
-    /// The same with this before each line.
+    /// Returns the table with this text before each line.
     #[must_use]
     pub fn indented(self, indent: &'static str) -> Self {
         Self { indent, ..self }

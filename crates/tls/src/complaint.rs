@@ -1,4 +1,4 @@
-//! What is wrong with a peer's certificate, and what would mend it.
+//! Faults of a peer's certificate, each with its remedy.
 
 use std::error::Error;
 use std::io;
@@ -8,7 +8,7 @@ use rustls::pki_types::UnixTime;
 use rustls::{CertificateError, InvalidMessage};
 use units::Timestamp;
 
-/// Why a connection to a server is not trusted.
+/// The reason why a connection to a server is not trusted.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Complaint {
@@ -30,9 +30,9 @@ pub enum Complaint {
         if names.is_empty() { "no name".to_owned() } else { names.join(" and ") }
     )]
     OtherName {
-        /// What it was asked by.
+        /// The name that it was asked by.
         wanted: String,
-        /// What the certificate is for.
+        /// The names that the certificate is for.
         names: Vec<String>,
     },
     /// Nobody who is believed vouches for it.
@@ -49,7 +49,7 @@ pub enum Complaint {
     /// It is made to vouch for others.
     #[error("its certificate is an authority's own (CA:TRUE), which no server may show; give it one with CA:FALSE")]
     Authority,
-    /// What answers speaks something else.
+    /// The peer that answers uses another protocol than TLS.
     #[error("it does not speak TLS; if it is meant to be in the clear, write http://")]
     NoTls,
     /// Another fault.
@@ -58,7 +58,7 @@ pub enum Complaint {
 }
 
 impl Complaint {
-    /// What is wrong with the certificate, where that is why a connection failed.
+    /// Returns the fault of the certificate, if that is the reason why a connection failed.
     #[must_use]
     pub fn of(error: &rustls::Error) -> Option<Self> {
         let complaint = match error {

@@ -1,5 +1,5 @@
-//! What encrypted connections of the house share: the provider of ciphers, configurations from PEM text, and what is
-//! wrong with a peer's certificate, with the remedy.
+//! Shared parts of the encrypted connections of the house: the provider of ciphers, configurations from PEM text, and
+//! the faults of a peer's certificate, with the remedy.
 //!
 //! Floor 2: takes text that others have read, opens no file and no connection. Of rustls it uses configurations,
 //! which are values.
@@ -62,7 +62,8 @@ pub fn certificates(text: &[u8]) -> Result<Vec<CertificateDer<'static>>, ConfigE
     if found.is_empty() { Err(ConfigError::Certificates(pem::Error::NoItemsFound)) } else { Ok(found) }
 }
 
-/// For a server that is known by a chain of certificates, its own first, and the key of that; both PEM text.
+/// Builds the configuration of a server with a chain of certificates, its own first, and the key of that; both PEM
+/// text.
 ///
 /// # Errors
 /// When either is not there, or they do not belong together.
@@ -93,7 +94,7 @@ pub fn refused_by_clients(chain: &[u8], now: Timestamp) -> Option<Complaint> {
     Complaint::of(&refused).filter(is_certain)
 }
 
-/// For a client that believes what these certificates vouch for, and nothing else.
+/// Builds the configuration of a client that trusts these certificate authorities and no others.
 ///
 /// # Errors
 /// When one of them cannot vouch for anything.

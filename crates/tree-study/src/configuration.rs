@@ -3,7 +3,8 @@
 use mpi_analysis::Search;
 use mpi_tree::{Between, FanIn, Grain, Host, Layout, Order, Shape, Tree, Wake};
 
-/// What the first paper begins with, and what all others are compared with: a node for each host, and one above them.
+/// Name of the tree that the first paper begins with, and that all others are compared with: a node for each host, and
+/// one above them.
 pub const FIRST: &str = "flat over hosts";
 
 /// All trees over these hosts, each once and with a name; [`FIRST`] is the first.

@@ -1,4 +1,4 @@
-//! What can be counted rather than measured: it must be as published, to the last collector and byte.
+//! Figures that can be counted rather than measured: they must be as published, to the last collector and byte.
 
 use event_space::{Need, Sizes};
 use mpi_tree::{Between, FanIn, Forest, Grain, Host, Layout, Order, Place, Shape, Tree, Wake};
@@ -11,9 +11,9 @@ const EIGHT_THREADS: &str = include_str!("../../../testdata/mpi-trees/eight-thre
 pub(crate) struct Count {
     /// What.
     pub what: &'static str,
-    /// In the papers.
+    /// The count in the papers.
     pub published: u64,
-    /// By the rules of this tree's files.
+    /// The count by the rules of this tree's files.
     pub here: u64,
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn counts() -> Vec<Count> {
     ]
 }
 
-/// What is said of the one count that is not the same.
+/// Text about the one count that is not the same.
 pub(crate) const COLLECTORS_OF_P2: &str = "P2 says 241 collectors without saying where they are. 241 is 49 + 4 x 48: one for each thread, and in each of the two trees that \
     gsum alternates one on either side of each of 48 hops. The busiest host then has nine a call, as P2 says (252 bytes): a thread's, seven of hops that end there, \
     one of the hop that begins. P2's figure 1 has one more before each store, so that this is a guess. Here a thread that is alone on its host has one collector before \

@@ -1,4 +1,4 @@
-//! What is to be run: topologies, trials and their order.
+//! Plan of the runs: topologies, trials and their order.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,15 +8,15 @@ use units::ByteCount;
 
 /// Sizes of the first paper's sums.
 pub(crate) const SIZES: [u64; 2] = [4, 256];
-/// Of the second paper's.
+/// Size of the second paper's sums.
 pub const WATCHED_BYTES: u64 = 8;
-/// What runs while it is watched, one after the other.
+/// Programs that run while they are watched, one after the other.
 pub const WATCHED: [Workload; 3] = [Workload::Gsum, Workload::ComputeGsum, Workload::FourTrees];
 
-/// What a study was told. One that is taken up again must be told the same.
+/// Settings of a study. A study that is taken up again must be given the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
-    /// Where trees are compared. What watching costs is measured on the first.
+    /// The topologies on which trees are compared. The cost of watching is measured on the first.
     pub topologies: Vec<Topology>,
     /// Allreduces in a run.
     pub n_calls: u64,
@@ -33,20 +33,20 @@ pub struct Settings {
 /// Hosts, and how many ranks each has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Topology {
-    /// As launchers have them: `a:4`; empty for this host alone.
+    /// Hosts as launchers have them: `a:4`; empty for this host alone.
     pub hosts: Vec<String>,
-    /// On all of them.
+    /// Number of ranks on all of them.
     pub n_ranks: u32,
 }
 
-/// What a study cannot be told.
+/// The reason why settings of a study are refused.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingsError {
     /// Not hosts with their ranks.
     #[error("`{}` is not a list of hosts with ranks: write HOST:RANKS,…, as in a:4,b:4", given.escape_debug())]
     Hosts {
-        /// What was given.
+        /// The given text.
         given: String,
     },
 }
@@ -56,13 +56,13 @@ pub enum SettingsError {
 pub struct Trial {
     /// Position among the topologies.
     pub topology: usize,
-    /// What is run.
+    /// The program.
     pub workload: Workload,
-    /// Of an allreduce.
+    /// Size of an allreduce.
     pub size_bytes: u64,
-    /// Over what.
+    /// The way in which its allreduces are made.
     pub way: Way,
-    /// From 0.
+    /// Number of the round, from 0.
     pub round: u32,
 }
 
@@ -80,31 +80,31 @@ pub enum Workload {
     FourTrees,
 }
 
-/// How an allreduce is made in a run.
+/// The way in which an allreduce is made in a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Way {
-    /// As the MPI library does it by itself.
+    /// The MPI library by itself.
     Library {
         /// Whether waiting ranks give their core away.
         is_yielding: bool,
     },
-    /// Over a tree: its name among the [`crate::configurations`].
+    /// A tree: its name among the [`crate::configurations`].
     Tree(String),
 }
 
 /// A stretch of a run over the first tree with something, right before or after one without it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pair {
-    /// What runs.
+    /// The program.
     pub workload: Workload,
-    /// What the stretches differ in.
+    /// The difference between the stretches.
     pub subject: Subject,
-    /// From 0. In odd rounds the stretch with it is the first.
+    /// Number of the round, from 0. In odd rounds the stretch with the subject is the first.
     pub round: u32,
 }
 
-/// What the stretches of a pair differ in.
+/// The difference between the stretches of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Subject {
@@ -123,33 +123,33 @@ pub struct Monitor {
     pub kind: Kind,
     /// Threads of a gather besides its own.
     pub n_helpers: u32,
-    /// When it may read.
+    /// The time when it may read.
     pub gate: Gate,
     /// Trees that it watches, from the first of the program's on.
     pub n_trees: u32,
 }
 
-/// What monitors there are.
+/// Kinds of monitors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// Who is last, found where all is gathered.
+    /// The rank that is last, found where all is gathered.
     LoadBalance,
-    /// Who is last, counted on each host.
+    /// The rank that is last, counted on each host.
     Distributed,
     /// Figures of all stages.
     Statistics,
 }
 
-/// When a monitor may read the records of a call (coscheduling).
+/// Time when a monitor may read the records of a call (coscheduling).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Gate {
-    /// At any time.
+    /// Any time.
     Off,
-    /// When the host has sent its part.
+    /// The time after the host has sent its part.
     Sent,
-    /// When the host has released its ranks.
+    /// The time after the host has released its ranks.
     Released,
 }
 
@@ -179,7 +179,7 @@ impl fmt::Display for Topology {
 }
 
 impl Workload {
-    /// How many trees it uses in turn.
+    /// Returns the number of trees that the program uses in turn.
     #[must_use]
     pub fn n_trees(self) -> u32 {
         if self == Self::FourTrees { 4 } else { 1 }
@@ -187,7 +187,7 @@ impl Workload {
 }
 
 impl Kind {
-    /// As `foretop mpi watch --monitor` has it.
+    /// Returns the name that `foretop mpi watch --monitor` has for the kind.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -199,7 +199,7 @@ impl Kind {
 }
 
 impl Gate {
-    /// As `foretop mpi watch --gate` has it.
+    /// Returns the name that `foretop mpi watch --gate` has for the gate.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

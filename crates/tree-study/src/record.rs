@@ -22,7 +22,7 @@ pub mod kind {
 pub struct Run {
     /// Which.
     pub trial: Trial,
-    /// What a call took; null where the run failed.
+    /// Time of a call; null if the run failed.
     pub call_ns: Option<f64>,
     /// Share of the time in communication.
     pub communication_ratio: f64,
@@ -33,15 +33,15 @@ pub struct Run {
 pub struct Paired {
     /// Which.
     pub pair: Pair,
-    /// What a call took without it.
+    /// Time of a call without the subject.
     pub without_ns: f64,
     /// And with it.
     pub with_ns: f64,
-    /// What a monitor said of itself.
+    /// The figures of a monitor, as the monitor reports them.
     pub monitor: Option<Monitored>,
 }
 
-/// What a monitor says of itself.
+/// Figures of a monitor, as the monitor reports them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Monitored {
     /// Records that it read, by those that there were.
@@ -52,11 +52,11 @@ pub struct Monitored {
     pub cpu_ratio: f64,
 }
 
-/// Where time went in a run over a tree.
+/// Breakdown of the time in a run over a tree.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Inside {
-    /// Which run.
+    /// The run.
     pub trial: Trial,
-    /// Of its stages.
+    /// The analysis of its stages.
     pub analysis: Analysis,
 }

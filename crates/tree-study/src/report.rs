@@ -16,7 +16,7 @@ const PUBLISHED_SPEEDUP: f64 = 1.49;
 /// A way that several libraries take which do not know hosts.
 const UNAWARE: &str = "binomial over ranks";
 
-/// What is said below each table of overheads.
+/// Text below each table of overheads.
 const UNMEASURED: &str = "Rows without figures of ours need several clusters, or a variant of the monitor that exists only in the paper. \
      Processor time is that of the monitor where it is read, by one processor.";
 
@@ -49,7 +49,7 @@ fn of_counts() -> Section {
     Section::new("Counts", &["", "published", "here"], counts().into_iter().map(row).collect(), &[COLLECTORS_OF_P2])
 }
 
-/// What calls took over each tree and by the library itself.
+/// Returns the section on the times of calls over each tree and by the library itself.
 fn of_trees(at: usize, topology: &Topology, runs: &[Run]) -> Section {
     let mut rows = Vec::new();
     for size_bytes in SIZES {
@@ -147,7 +147,7 @@ pub(crate) fn best_tree(runs: &[Run], topology: usize, size_bytes: u64) -> Optio
     timed.filter(|(time, _)| time.is_finite()).min_by(|a, b| a.0.total_cmp(&b.0)).map(|(time, name)| (name, time))
 }
 
-/// Where the time of the first and the best tree goes.
+/// Returns the section on the parts of the time of the first and the best tree.
 fn of_stages(topologies: &[Topology], insides: &[Inside]) -> Section {
     let mut rows = Vec::new();
     for inside in insides {
@@ -181,7 +181,7 @@ fn of_stages(topologies: &[Topology], insides: &[Inside]) -> Section {
     )
 }
 
-/// What two equal stretches differ by: no smaller overhead can be told.
+/// Returns the section on the difference between two equal stretches: no smaller overhead can be told.
 fn of_noise(pairs: &[Paired]) -> Section {
     let rows = WATCHED.map(|workload| {
         let overheads = overheads(&of_subject(pairs, Subject::Nothing, workload));
@@ -237,7 +237,7 @@ fn of_table(table: &Published, pairs: &[Paired]) -> Section {
     Section::new(table.title, &columns, rows, &[table.note, UNMEASURED])
 }
 
-/// By how much the stretch with something took longer than that without.
+/// Returns the relative overheads of the stretches with something over those without.
 fn overheads(pairs: &[&Paired]) -> Vec<f64> {
     pairs.iter().map(|paired| paired.with_ns / paired.without_ns - 1.0).collect()
 }

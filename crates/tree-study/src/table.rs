@@ -12,13 +12,14 @@ pub(crate) struct Published {
 
 /// One of its rows.
 pub(crate) struct Row {
-    /// As in the paper.
+    /// The row's scope, as in the paper.
     pub scope: &'static str,
-    /// Of the paper.
+    /// The paper's overhead.
     pub overhead: &'static str,
-    /// Of the paper; empty where it gives none.
+    /// The paper's share of gathered records; empty if the paper gives none.
     pub gathered: &'static str,
-    /// What is run here; none where that takes several clusters, or a monitor that is not there.
+    /// The subject and program that are run here; none if the row takes several clusters, or a monitor that is not
+    /// there.
     pub here: Option<(Subject, Workload)>,
 }
 
@@ -99,7 +100,7 @@ pub(crate) fn tables(n_helpers: u32) -> [Published; 4] {
     ]
 }
 
-/// What pairs are about: nothing, and each row of the tables that can be run with this workload.
+/// Returns the subjects of pairs: nothing, and each row of the tables that can be run with this workload.
 pub(crate) fn subjects(n_helpers: u32, workload: Workload) -> Vec<Subject> {
     let rows = tables(n_helpers).into_iter().flat_map(|table| table.rows).filter_map(|row| row.here);
     let of_workload = rows.filter(|(_, of)| *of == workload).map(|(subject, _)| subject);

@@ -93,7 +93,7 @@ enum GiveUp {
     Oldest,
 }
 
-/// Where programs connect, and which far end it goes to.
+/// The addresses at which programs connect, and the far end to which the connections go.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Near {
@@ -101,7 +101,7 @@ pub(crate) struct Near {
     #[serde(default)]
     pub forward: Vec<Forward>,
     pub proxy: Option<SocketAddr>,
-    /// Where other near ends may ask for what this one remembers.
+    /// The address at which other near ends may ask for what this one remembers.
     lend: Option<SocketAddr>,
     /// Near ends that are asked for what is missing here.
     #[serde(default)]
@@ -139,7 +139,7 @@ pub struct Config {
     text: Text,
 }
 
-/// What a near end does, and how it knows those whom it calls and is known by those who call it.
+/// The settings of a near end, and the TLS settings of those whom it calls and of those who call it.
 pub(crate) struct NearReady {
     pub near: Near,
     pub tls: NearTlsChoice,
@@ -147,7 +147,7 @@ pub(crate) struct NearReady {
     pub lend: Option<(SocketAddr, FarTls)>,
 }
 
-/// What a far end serves.
+/// The services of a far end.
 pub(crate) struct FarReady {
     pub listen: SocketAddr,
     pub allow: Vec<Glob>,
@@ -156,7 +156,7 @@ pub(crate) struct FarReady {
     pub tls: FarTls,
 }
 
-/// What both ends need.
+/// The settings that both ends need.
 pub(crate) struct Ready {
     pub token: Token,
     pub settings: dedup::Settings,
@@ -167,7 +167,7 @@ pub(crate) struct Ready {
     pub status: PathBuf,
 }
 
-/// Where levels are chosen, the first.
+/// The first level, if levels are chosen.
 const LEVEL: u8 = 5;
 
 impl Default for Transfer {
@@ -193,7 +193,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Where a running tunnel says how it does.
+    /// Returns the path of the socket at which a running tunnel reports its status.
     #[must_use]
     pub fn status(&self) -> PathBuf {
         self.place(&self.text.store.folder).join("status.sock")
@@ -284,7 +284,7 @@ impl Config {
         Ok(NearReady { near, tls, neighbours, lend })
     }
 
-    /// How whoever listens at `address`, which `key` has, is known: by this name, or that of the host.
+    /// Returns how the listener at `address`, which `key` has, is authenticated: by this name, or that of the host.
     fn calling(&self, key: &str, address: &str, name: Option<&String>) -> Result<NearTlsChoice, StartError> {
         let host = address.rsplit_once(':').map(|(host, _)| host.trim_matches(['[', ']']).to_owned());
         let host = host.ok_or_else(|| self.wrong(format!("`{key}` has `{address}`, which lacks `:PORT`")))?;
@@ -330,7 +330,7 @@ impl Config {
         Ok(FarReady { listen: far.listen, allow, sockets: far.sockets.clone(), files, tls })
     }
 
-    /// How this end is known by those who call it at `listen`.
+    /// Returns how this end is authenticated to those who call it at `listen`.
     fn called(&self, listen: &SocketAddr) -> Result<FarTls, StartError> {
         let (certificate, key) = match (&self.text.security.certificate, &self.text.security.key) {
             (Some(certificate), Some(key)) => (self.place(certificate), self.place(key)),

@@ -1,4 +1,4 @@
-//! What a tunnel did, counted where it happens and read by whoever asks.
+//! Counters of a tunnel's events, counted where they happen and read by whoever asks.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,7 +12,7 @@ macro_rules! counters {
             $(pub $name: Counter,)*
         }
 
-        /// What was counted since the tunnel was started.
+        /// Counts since the tunnel was started.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         pub struct Counts {
             $($(#[$doc])* pub $name: u64,)*

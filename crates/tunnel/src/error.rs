@@ -1,4 +1,4 @@
-//! What goes wrong between two ends.
+//! Errors between two ends.
 
 use std::io;
 use std::net::SocketAddr;
@@ -6,14 +6,14 @@ use std::path::PathBuf;
 
 use crate::frame::FrameError;
 
-/// Why a link ended.
+/// The reason why a link ended.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LinkError {
     /// The connection broke.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// What came is no frame.
+    /// The received bytes are not a frame.
     #[error(transparent)]
     Frame(#[from] FrameError),
     /// A group cannot be read.
@@ -25,7 +25,7 @@ pub enum LinkError {
     /// The peer does what it must not.
     #[error("the peer breaks the protocol: {what}")]
     Protocol {
-        /// What it did.
+        /// The action of the peer.
         what: &'static str,
     },
     /// The peer went away in order.
@@ -34,15 +34,15 @@ pub enum LinkError {
     /// Nothing came for a long time.
     #[error("the peer has not answered for {seconds} s")]
     Silent {
-        /// How long.
+        /// The length of the silence in seconds.
         seconds: u64,
     },
     /// It speaks something else.
     #[error("the other end speaks no `foretop tunnel`, or version {theirs} of it where this is version {ours}")]
     Version {
-        /// What it said.
+        /// The version of the other end.
         theirs: u32,
-        /// What is spoken here.
+        /// The version of this end.
         ours: u32,
     },
     /// It does not have the token.
@@ -53,9 +53,9 @@ pub enum LinkError {
         "the other end has one anchor in 2^{theirs} bytes where this has one in 2^{ours}; give both the same `anchor_bits`"
     )]
     Anchors {
-        /// What it has.
+        /// The `anchor_bits` of the other end.
         theirs: u32,
-        /// What this has.
+        /// The `anchor_bits` of this end.
         ours: u32,
     },
     /// It remembers for somebody else.
@@ -91,7 +91,7 @@ pub enum StartError {
     Value {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and what would be right.
+        /// The fault of the value, and its correction.
         what: String,
     },
     /// The token cannot be had.

@@ -24,7 +24,7 @@ use crate::relay::{Local, relay};
 use crate::status::{Status, Teller, Watcher};
 use crate::transport::{Arrived, Listener, tune};
 
-/// How long a target may take to answer.
+/// Time limit for the answer of a target.
 const TARGET_LIMIT: Duration = Duration::from_secs(10);
 
 /// A far end that listens.
@@ -94,7 +94,7 @@ impl Far {
         Ok(Self { listener, shared, teller, status, stop })
     }
 
-    /// Where near ends connect.
+    /// Returns the address at which near ends connect.
     ///
     /// # Panics
     /// Never: what is bound has an address.
@@ -103,13 +103,13 @@ impl Far {
         self.listener.address().expect("what is bound has an address")
     }
 
-    /// How it does.
+    /// Returns the status of the far end.
     #[must_use]
     pub fn status(&self) -> Status {
         self.teller.status()
     }
 
-    /// Who can say how it does while it runs.
+    /// Returns a watcher, which reports the status while the far end runs.
     #[must_use]
     pub fn watcher(&self) -> Watcher {
         Watcher::new(&self.teller)

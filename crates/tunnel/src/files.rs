@@ -14,20 +14,20 @@ use tokio::net::UnixStream;
 pub(crate) const TARGET: &str = "files";
 /// Longer requests are refused.
 const HEAD_BYTES_MAX: usize = 8 << 10;
-/// What is read of a file at once.
+/// The most bytes that are read of a file at once.
 const PIECE_BYTES: usize = 1 << 16;
 
-/// What a client asks for.
+/// A client's request.
 #[derive(Debug, PartialEq, Eq)]
 struct Request {
     has_body: bool,
     path: PathBuf,
-    /// From where, and up to which byte.
+    /// The first byte, and the byte up to which to send.
     range: Option<(u64, Option<u64>)>,
     is_last: bool,
 }
 
-/// Why there is no file.
+/// The reason why there is no file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Refusal(&'static str);
 
@@ -156,7 +156,7 @@ fn single_range(value: &str) -> Option<(u64, Option<u64>)> {
     Some((from.parse().ok()?, to))
 }
 
-/// What a target means within the folder.
+/// Returns the path of a target within the folder.
 fn path(target: &str) -> Result<PathBuf, Refusal> {
     let target = target.split(['?', '#']).next().unwrap_or_default();
     let target = target.strip_prefix('/').ok_or(BAD)?;

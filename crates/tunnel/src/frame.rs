@@ -1,4 +1,4 @@
-//! What goes over a link, frame by frame, as `docs/formats/tunnel.md` has it: four bytes of length, one of kind, and what belongs to that.
+//! Frames of a link, as `docs/formats/tunnel.md` has them: four bytes of length, one of kind, and what belongs to that.
 
 use std::ops::Range;
 
@@ -40,9 +40,9 @@ pub enum Frame {
     Data {
         /// The stream.
         stream: u32,
-        /// To which lane of the stream they belong.
+        /// The lane of the stream to which the bytes belong.
         lane: u8,
-        /// As `dedup` made it.
+        /// The group, as `dedup` made it.
         group: Vec<u8>,
     },
     /// No more bytes come on this stream, in this direction.
@@ -59,19 +59,19 @@ pub enum Frame {
     },
     /// So many more groups were received and are right.
     Ack {
-        /// How many.
+        /// The number of groups.
         n_groups: u64,
     },
     /// Parts of a group are missing, or all that was copied is wrong.
     Ask {
-        /// Which group of this direction, from 0.
+        /// The number of the group in this direction, from 0.
         group: u64,
         /// Parts of its data, in order.
         ranges: Vec<Range<usize>>,
     },
-    /// What was asked for.
+    /// The parts that were asked for.
     Repair {
-        /// Which group.
+        /// The number of the group.
         group: u64,
         /// The parts, one after the other.
         bytes: Vec<u8>,
@@ -80,17 +80,17 @@ pub enum Frame {
     Credit {
         /// The stream.
         stream: u32,
-        /// How many bytes.
+        /// The number of bytes.
         n_bytes: u32,
     },
     /// Say the same.
     Ping {
-        /// What to say.
+        /// The number to send back.
         number: u64,
     },
     /// The answer.
     Pong {
-        /// What was said.
+        /// The number that was received.
         number: u64,
     },
     /// Said to a neighbour, not on a link: what do you remember of these places?
@@ -110,9 +110,9 @@ pub enum Frame {
 pub struct Wanted {
     /// The run.
     pub run: RunId,
-    /// Where in it they begin.
+    /// The position in the run at which the bytes begin.
     pub position: u64,
-    /// How many.
+    /// The number of bytes.
     pub n_bytes: u32,
 }
 
@@ -123,7 +123,7 @@ pub enum FrameError {
     /// It is longer than any.
     #[error("a frame of {given} bytes was announced, where at most {FRAME_BYTES_MAX} are taken")]
     TooLong {
-        /// What it says.
+        /// The length that the frame announces.
         given: usize,
     },
     /// There is no such kind.

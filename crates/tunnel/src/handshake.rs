@@ -13,15 +13,15 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use crate::error::LinkError;
 use crate::transport::{Binding, Bytes};
 
-/// How long all of it may take.
+/// Time limit for the whole handshake.
 pub(crate) const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
-/// How long one who said it wrong has to wait.
+/// Time that a peer with a wrong proof has to wait.
 const WRONG_PAUSE: Duration = Duration::from_secs(1);
 
 const MAGIC: [u8; 8] = *b"foretunl";
 const VERSION: u32 = 1;
 
-/// Who the two sides are: a proof says it, so that one kind of connection is not taken for another.
+/// The two sides of a connection: a proof names them, so that one kind of connection is not taken for another.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Speakers {
     connecting: &'static [u8],
@@ -34,14 +34,14 @@ pub(crate) const LINK: Speakers = Speakers { connecting: b"foretop tunnel 1 near
 pub(crate) const NEIGHBOURS: Speakers =
     Speakers { connecting: b"foretop tunnel 1 borrower", listening: b"foretop tunnel 1 lender" };
 
-/// What one end tells the other about itself; the proof covers it.
+/// The terms that one end sends to the other; the proof covers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Terms {
     /// The run that this end is going to write.
     pub run: RunId,
     /// One anchor in `2^anchor_bits` bytes.
     pub anchor_bits: u32,
-    /// How many bytes of a stream this end takes before it gives more credit.
+    /// The number of bytes of a stream that this end takes before it gives more credit.
     pub n_window: u32,
 }
 

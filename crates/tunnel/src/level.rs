@@ -1,19 +1,19 @@
-//! Which level sends most: a decision from what link and processor are expected to give, and from what the data are like. It is a pure
-//! function; `steering` asks it once a second.
+//! Choice of the level that sends most: a decision from what link and processor are expected to give, and from what the
+//! data are like. It is a pure function; `steering` asks it once a second.
 //!
 //! A byte takes the longer of two times: that of the processor to make less of it, and that of the link to carry what is left. The level
 //! with the shortest wins. What levels cost and save beside each other is a table, scaled by what is seen.
 
 use dedup::{Effort, Packing};
 
-/// How much is done to send less.
+/// The effort that is made to send less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Nothing is looked for.
     Bypass,
-    /// What is known is found; what is new goes as it is.
+    /// Known data are found; new data go as they are.
     Anchors,
-    /// What is new goes through zstd at this level.
+    /// New data go through zstd at this level.
     Zstd(u8),
     /// The same, at a level that suits how well it packs. It is set, never chosen.
     Paced,
@@ -33,34 +33,34 @@ const ZSTD_SAVES: [f64; ZSTD_CHOSEN_MAX] =
 
 /// A level is left for one that is faster by this share at least: a zstd stream that begins anew has forgotten what it knew.
 const GAIN_MIN: f64 = 0.1;
-/// Of levels whose times differ by less, the cheapest is taken.
+/// The relative difference in time below which levels count as equal; the cheapest of those is taken.
 const SAME: f64 = 0.01;
 /// The weight of what was seen last.
 const WEIGHT: f64 = 0.3;
 /// So many decisions without packing, and one is for a try of it.
 const N_UNTRIED: u32 = 16;
 
-/// What is expected of the next seconds.
+/// Expectations for the next seconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expected {
-    /// What the link carries, in bytes a second.
+    /// The expected rate of the link, in bytes a second.
     pub link: f64,
     /// The share of a core that the encoder gets, in (0, 1].
     pub core: f64,
 }
 
-/// What the data are like.
+/// Properties of the data.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Content {
     /// The share of bytes that is known.
     pub known: f64,
     /// The share of new bytes that zstd -3 leaves.
     pub left: f64,
-    /// How many times as long as in the table this processor takes.
+    /// The time that this processor takes, relative to the table.
     pub slowness: f64,
 }
 
-/// What became of bytes at a level.
+/// The results of sending bytes at a level.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
     pub given: f64,
@@ -77,7 +77,7 @@ pub(crate) struct Chooser {
 }
 
 impl Level {
-    /// What the encoder does at this level.
+    /// Returns the encoder's effort at this level.
     pub(crate) fn effort(self) -> Effort {
         match self {
             Self::Bypass => Effort::Bypass,
@@ -137,7 +137,7 @@ impl Content {
         (BYPASS_NS + search + pack) * 1e-9
     }
 
-    /// What is sent for a byte.
+    /// Returns the bytes sent for each byte.
     fn sent(&self, level: Level) -> f64 {
         let new = 1.0 - self.known;
         match level.of_tables() {
@@ -147,7 +147,7 @@ impl Content {
         }
     }
 
-    /// How long a byte takes.
+    /// Returns the seconds that a byte takes.
     fn seconds(&self, level: Level, expected: Expected) -> f64 {
         let cpu = self.tabled_seconds(level) * self.slowness / expected.core.max(0.01);
         cpu.max(self.sent(level) / expected.link.max(1.0))

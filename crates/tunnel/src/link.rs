@@ -35,31 +35,31 @@ const STREAMS_MAX: usize = 4096;
 const N_WORK: usize = 32;
 /// Groups that may wait for the writer.
 const N_GROUPS: usize = 16;
-/// What is read from a local program at once, and becomes a group.
+/// The most bytes that are read from a local program at once, and become a group.
 pub(crate) const PIECE_BYTES: usize = 1 << 16;
-/// How often it is seen whether they have.
+/// The interval at which a check is made whether the streams have come to their ends.
 const DRAIN_LOOK: Duration = Duration::from_millis(50);
-/// How many KiB may be on the way without an acknowledgement; both ends agree on it.
+/// The number of KiB that may be in flight without an acknowledgement; both ends agree on it.
 const ROOM_KIB: usize = 16 << 10;
 
-/// What every link of a tunnel has in common.
+/// The state that every link of a tunnel has in common.
 #[derive(Clone, Debug)]
 pub(crate) struct Common {
     pub memory: Memory,
     pub counters: Arc<Counters>,
     pub settings: Settings,
     pub steering: Steering,
-    /// Who is asked for what is missing, before the peer is.
+    /// The neighbours that are asked for missing bytes before the peer is asked.
     pub neighbours: Option<Arc<Neighbours>>,
-    /// How many bytes of a stream are taken before credit is given.
+    /// The number of bytes of a stream that are taken before credit is given.
     pub n_window: u32,
-    /// How long streams have to come to their end when the process is told to.
+    /// Time that streams have to come to their end when the process is told to end.
     pub drain: Duration,
     /// Becomes true when all links have to end.
     pub stop: watch::Receiver<bool>,
 }
 
-/// What a local program gave.
+/// Input from a local program.
 #[derive(Debug)]
 pub(crate) enum Work {
     Data { stream: u32, lane: u8, bytes: Vec<u8> },
@@ -67,7 +67,7 @@ pub(crate) enum Work {
     Reset { stream: u32, reason: String },
 }
 
-/// What comes for a local program.
+/// Output for a local program.
 #[derive(Debug)]
 pub(crate) enum Inbound {
     Opened,
@@ -76,7 +76,7 @@ pub(crate) enum Inbound {
     Reset(String),
 }
 
-/// What comes from the peer for the decoder, in its order.
+/// Input from the peer for the decoder, in the peer's order.
 #[derive(Debug)]
 enum Incoming {
     Group { stream: u32, lane: u8, group: Vec<u8> },
@@ -90,7 +90,7 @@ pub(crate) struct Opening {
     pub stream: u32,
     pub component: String,
     pub target: String,
-    /// What comes on it.
+    /// The stream's input.
     pub inbound: mpsc::UnboundedReceiver<Inbound>,
 }
 
@@ -144,11 +144,11 @@ pub(crate) struct Link {
     /// Work that was given and has not been written yet.
     n_unwritten: AtomicU64,
     ended: watch::Sender<bool>,
-    /// Where streams go that the peer opens; none may be opened without.
+    /// The destination of streams that the peer opens; without it, none may be opened.
     openings: Option<mpsc::UnboundedSender<Opening>>,
 }
 
-/// What is needed to run a link beside it.
+/// The parts that a link needs besides itself in order to run.
 pub(crate) struct Parts {
     stream: Bytes,
     own_run: RunId,
@@ -276,7 +276,7 @@ impl Link {
         self.say(Frame::Opened { stream });
     }
 
-    /// What may be sent on a stream, if that is there.
+    /// Returns the credit of a stream, which is what may be sent on it, if the stream is there.
     pub fn credit(&self, stream: u32) -> Option<Arc<Semaphore>> {
         self.streams().get(&stream).map(|entry| Arc::clone(&entry.credit))
     }
@@ -296,7 +296,7 @@ impl Link {
         }
     }
 
-    /// How many bytes a stream may bring before credit is given.
+    /// Returns the number of bytes that a stream may bring before credit is given.
     pub fn window(&self) -> usize {
         self.common.n_window as usize
     }
@@ -357,7 +357,7 @@ impl Link {
     }
 }
 
-/// How much of the room a group takes.
+/// Returns the room that a group takes, in KiB.
 fn kib(n_bytes: usize) -> u32 {
     n_bytes.div_ceil(1024).max(1) as u32
 }

@@ -7,11 +7,11 @@ use segment_store::{Period, Statistics, Store, Traffic};
 
 use crate::counters::{Counters, Counts};
 
-/// How often it is seen to that what was sent outlives the process.
+/// The interval of the checks that sent data outlive the process.
 const LOOK: Duration = Duration::from_secs(1);
-/// How often the store is told what passed.
+/// The interval at which the traffic is recorded in the store.
 const PERIOD: Duration = Duration::from_secs(60);
-/// As much is written as soon as nothing more comes; containers should not be small.
+/// The number of bytes that are written as soon as nothing more comes; containers should not be small.
 const N_WORTHWHILE: usize = 1 << 18;
 /// Less is written after so many looks without anything new.
 const N_PATIENT_LOOKS: u32 = 10;

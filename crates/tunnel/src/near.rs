@@ -24,7 +24,7 @@ use crate::relay::{Local, relay};
 use crate::status::{Status, Teller, Watcher};
 use crate::transport::{Caller, Listener, break_at_end, tune};
 
-/// How long a program waits for a link that is down.
+/// Time that a program waits for a link that is down.
 const LINK_LIMIT: Duration = Duration::from_secs(10);
 
 /// Neighbours that are answered at the same time.
@@ -36,7 +36,7 @@ pub(crate) const RAW: &str = "tcp";
 /// A near end that listens.
 pub struct Near {
     listeners: Vec<(TcpListener, Service)>,
-    /// Where neighbours ask.
+    /// The listener at which neighbours ask.
     lender: Option<Listener>,
     shared: Arc<Shared>,
     teller: Teller,
@@ -44,7 +44,7 @@ pub struct Near {
     stop: watch::Sender<bool>,
 }
 
-/// What those who connect get.
+/// The service for those who connect.
 #[derive(Clone, Debug)]
 enum Service {
     Forward { component: Arc<str>, target: Arc<str> },
@@ -123,7 +123,8 @@ impl Near {
         Ok(Self { listeners, lender, shared, teller, status, stop })
     }
 
-    /// Where programs connect: forwards in the order of the configuration, then the proxy; and last where neighbours ask.
+    /// Returns the addresses at which programs connect: forwards in the order of the configuration, then the proxy; and
+    /// last the address at which neighbours ask.
     ///
     /// # Panics
     /// Never: what is bound has an address.
@@ -134,13 +135,13 @@ impl Near {
         addresses.map(|address| address.expect("what is bound has an address")).collect()
     }
 
-    /// How it does.
+    /// Returns the status of the near end.
     #[must_use]
     pub fn status(&self) -> Status {
         self.teller.status()
     }
 
-    /// Who can say how it does while it runs.
+    /// Returns a watcher, which reports the status while the near end runs.
     #[must_use]
     pub fn watcher(&self) -> Watcher {
         Watcher::new(&self.teller)

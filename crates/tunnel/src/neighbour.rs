@@ -1,4 +1,5 @@
-//! What a near end lacks, from another near end that is nearer than the far one: who asks, and who answers.
+//! Loans between near ends: what a near end lacks, from another near end that is nearer than the far one, on the
+//! asking and on the answering side.
 //!
 //! Each neighbour has a connection of its own, which is no link: its ends prove that they have the same token, one asks for places of
 //! runs, and the other has their bytes or not. Nothing of it is believed: bytes count only where the hash of the group holds with them, and
@@ -20,11 +21,11 @@ use crate::handshake::{HANDSHAKE_LIMIT, NEIGHBOURS, Terms, greet, welcome};
 use crate::link::Common;
 use crate::transport::{Arrived, Bytes, Caller};
 
-/// How long a neighbour may take, from the connection to the last byte of its answer: it is near, or of no use.
+/// Time limit for a neighbour, from the connection to the last byte of its answer: it is near, or of no use.
 const LIMIT: Duration = Duration::from_secs(1);
-/// How long one that failed is left alone.
+/// Time for which a neighbour that failed is left alone.
 const PAUSE: Duration = Duration::from_secs(30);
-/// What lacks more places is asked for at the far end: so many fit into a frame.
+/// The most places that fit into a frame; a group that lacks more places is asked for at the far end.
 const N_WANTED_MAX: usize = 8192;
 
 /// Near ends that are asked, one after the other.
@@ -51,7 +52,7 @@ enum State {
 #[derive(Debug)]
 pub(crate) struct Lent {
     pub bytes: Vec<u8>,
-    /// Which neighbours gave some of it.
+    /// The neighbours that gave some of the bytes.
     from: Vec<usize>,
 }
 
@@ -65,7 +66,7 @@ impl Neighbours {
         Self { all: all.collect(), token, terms }
     }
 
-    /// What is wanted, one place after the other, if neighbours have all of it together.
+    /// Returns the wanted bytes, one place after the other, if neighbours have all of it together.
     pub async fn borrow(&self, wanted: &[Wanted]) -> Option<Lent> {
         if wanted.len() > N_WANTED_MAX {
             return None;
@@ -156,7 +157,7 @@ impl fmt::Debug for Neighbour {
     }
 }
 
-/// What neighbours tell each other: for whom they remember, in place of a run. There is no window.
+/// Returns the terms that neighbours send each other: for whom they remember, in place of a run. There is no window.
 pub(crate) fn borrowing_terms(settings: &Settings) -> Terms {
     Terms { run: RunId(settings.key.tag()), anchor_bits: settings.anchor_bits, n_window: 0 }
 }

@@ -16,13 +16,13 @@ pub const N_LANES: u8 = 4;
 /// So many bytes that belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// How many.
+    /// The number of bytes.
     pub n_bytes: usize,
-    /// To which lane they belong, less than [`N_LANES`].
+    /// The lane to which the bytes belong, less than [`N_LANES`].
     pub lane: u8,
 }
 
-/// What knows a protocol. There is one for each direction of each stream.
+/// A parser of a protocol. There is one for each direction of each stream.
 pub trait Component: Send {
     /// Cuts what a program said next. The parts cover all of it; what is left goes to lane 0.
     fn cut(&mut self, said: &[u8]) -> Vec<Part>;

@@ -1,4 +1,5 @@
-//! What programs say to be connected: SOCKS5 (RFC 1928) without authentication, or HTTP CONNECT (RFC 9110), told apart by the first byte.
+//! Requests of programs to be connected: SOCKS5 (RFC 1928) without authentication, or HTTP CONNECT (RFC 9110), told
+//! apart by the first byte.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -7,14 +8,14 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// How long a program may take to say where to.
+/// Time limit for a program to name its target.
 pub(crate) const ASKING_LIMIT: Duration = Duration::from_secs(10);
 /// The head of a CONNECT is not longer.
 const HEAD_BYTES_MAX: usize = 8 << 10;
 
 const SOCKS_VERSION: u8 = 5;
 
-/// Which of them, so that the answer is of the same kind.
+/// The protocol of the request, so that the answer is of the same kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Manner {
     Socks,

@@ -1,4 +1,4 @@
-//! Between a local program's connection and a stream of a link: both directions, each with an end of its own.
+//! Relay between a local program's connection and a stream of a link: both directions, each with an end of its own.
 
 use std::io;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::link::{Inbound, Link, PIECE_BYTES, Work};
 use crate::part::{Component, checked};
 use crate::transport::{break_at_end, end_in_order};
 
-/// Why a stream ended before its time.
+/// The reason why a stream ended before its time.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Broken {
     /// The program's connection broke.
@@ -33,7 +33,7 @@ pub(crate) enum Local {
     Unix(UnixStream),
 }
 
-/// What is read without a buffer that waits.
+/// A source that is read without a buffer that waits.
 trait Readable {
     async fn readable(&self) -> io::Result<()>;
     fn try_read_buf(&self, bytes: &mut Vec<u8>) -> io::Result<usize>;
@@ -93,7 +93,7 @@ pub(crate) async fn relay(
     result
 }
 
-/// What the program says, and where it goes.
+/// The program's data, and their destination.
 struct Outward<'a, R> {
     link: &'a Link,
     stream: u32,
@@ -119,7 +119,7 @@ async fn both<R: Readable>(
     }
 }
 
-/// What the program says.
+/// Sends what the program writes.
 async fn outward<R: Readable>(from: Outward<'_, R>) -> Result<(), Broken> {
     let Outward { link, stream, mut component, reader, has_ended } = from;
     let credit = link.credit(stream).ok_or(Broken::Link)?;
@@ -151,7 +151,8 @@ async fn outward<R: Readable>(from: Outward<'_, R>) -> Result<(), Broken> {
     if link.give(Work::End { stream }).await { Ok(()) } else { Err(Broken::Link) }
 }
 
-/// What comes for the program, and after the end that the stream was broken though. Returns only when it is.
+/// Writes what comes for the program, and waits after the end in case the stream is broken nevertheless. Returns
+/// only when the stream is broken.
 async fn inward(
     link: &Link,
     stream: u32,

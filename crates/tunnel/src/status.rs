@@ -1,4 +1,4 @@
-//! How a tunnel does, for whoever connects to a Unix socket in the folder of its store.
+//! Status of a tunnel, for whoever connects to a Unix socket in the folder of its store.
 
 use std::io;
 use std::os::unix::fs::FileTypeExt;
@@ -14,20 +14,20 @@ use crate::counters::{Counters, Counts};
 use crate::memory::Memory;
 use crate::steering::Steering;
 
-/// What a tunnel did, and what its store has.
+/// The counts of a tunnel, and the state of its store.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Status {
     /// `near` or `far`.
     pub end: String,
-    /// Where it listens.
+    /// The addresses at which the tunnel listens.
     pub listens: Vec<String>,
-    /// What was counted since it was started.
+    /// The counts since the tunnel was started.
     pub counts: Counts,
     /// The level that is sent at.
     pub level: String,
-    /// What its store has.
+    /// The state of its store.
     pub store: StoreStatus,
-    /// What passed over the store's life, a minute's periods or longer ones, the oldest first.
+    /// The traffic over the store's life, in a minute's periods or longer ones, the oldest first.
     pub history: Vec<PeriodStatus>,
 }
 
@@ -56,7 +56,7 @@ pub struct PeriodStatus {
     pub hit_ages: [u64; segment_store::N_AGES],
 }
 
-/// What a store has, and did since it was opened.
+/// The state of a store, and what it did since it was opened.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StoreStatus {
     /// Containers on disk.
@@ -158,14 +158,14 @@ impl Watcher {
         Self(teller.clone())
     }
 
-    /// What was counted since it was started.
+    /// Returns the counts since the tunnel was started.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.0.counters.counts()
     }
 }
 
-/// Who answers.
+/// The source of the status.
 #[derive(Clone)]
 pub(crate) struct Teller {
     pub end: &'static str,

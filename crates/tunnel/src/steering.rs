@@ -72,7 +72,7 @@ impl Steering {
     }
 }
 
-/// What happened in a step.
+/// The events in a step.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     seen: Seen,
@@ -142,7 +142,7 @@ impl Gauge {
     }
 }
 
-/// What is expected on average of the next steps.
+/// Returns the forecast mean of the next steps.
 fn mean(live: &Live) -> Option<f64> {
     let forecast = live.forecast(N_LEADS)?;
     let mean = forecast.means().iter().sum::<f64>() / forecast.n_leads() as f64;

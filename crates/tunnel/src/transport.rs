@@ -1,4 +1,4 @@
-//! What carries a link: TCP, under TLS wherever it leaves this machine, or QUIC.
+//! Carriers of a link: TCP, under TLS wherever it leaves this machine, or QUIC.
 
 pub(crate) mod quic;
 
@@ -20,7 +20,7 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use crate::error::{LinkError, StartError};
 
-/// What names an encrypted connection, the same at both ends; zeros for one in the clear.
+/// Channel binding: identifies an encrypted connection, the same at both ends; zeros for one in the clear.
 pub(crate) type Binding = [u8; 32];
 
 /// A connection in both directions.
@@ -33,7 +33,7 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Both for T {}
 /// The label of what names an encrypted connection (RFC 5705).
 const EXPORTER: &[u8] = b"EXPORTER-foretop-tunnel";
 
-/// What carries a link.
+/// The carrier of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Carrier {
@@ -42,27 +42,27 @@ pub(crate) enum Carrier {
     Quic,
 }
 
-/// How a far end is known by near ones.
+/// The way in which a far end is authenticated to near ends.
 #[derive(Clone, Debug)]
 pub(crate) enum FarTls {
     Tcp(Option<Arc<ServerConfig>>),
     Quic(Arc<ServerConfig>),
 }
 
-/// How a near end knows the far one, over either carrier.
+/// The way in which a near end authenticates the far end, over either carrier.
 #[derive(Clone, Debug)]
 pub(crate) enum NearTlsChoice {
     Tcp(Option<NearTls>),
     Quic(NearTls),
 }
 
-/// Where near ends connect.
+/// The listener to which near ends connect.
 pub(crate) enum Listener {
     Tcp(TcpListener, Option<Arc<ServerConfig>>),
     Quic(Endpoint),
 }
 
-/// From where a near end connects.
+/// The endpoint from which a near end connects.
 #[derive(Debug)]
 pub(crate) enum Caller {
     Tcp(Option<NearTls>),
@@ -77,7 +77,7 @@ pub(crate) enum Arrived {
 
 const QUIET: Duration = Duration::from_secs(60);
 
-/// How the near end knows the far one.
+/// The way in which the near end authenticates the far end.
 #[derive(Clone, Debug)]
 pub(crate) struct NearTls {
     pub config: Arc<ClientConfig>,
@@ -152,7 +152,7 @@ impl Listener {
 }
 
 impl Caller {
-    /// From where to connect; needs a runtime around it.
+    /// Builds the endpoint from which to connect; needs a runtime around it.
     pub fn new(tls: NearTlsChoice) -> io::Result<Self> {
         Ok(match tls {
             NearTlsChoice::Tcp(tls) => Self::Tcp(tls),

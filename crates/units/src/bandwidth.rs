@@ -20,7 +20,7 @@ pub struct Bandwidth(u64);
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("`{given}` is not a bandwidth: write a number above 0 and a unit, as in 56kbit/s, 100Mbit/s or 1Gbit/s")]
 pub struct BandwidthError {
-    /// What was given, as it was given.
+    /// The text, as it was given.
     pub given: String,
 }
 
@@ -34,14 +34,14 @@ impl Bandwidth {
         if bits_per_sec == 0 { None } else { Some(Self(bits_per_sec)) }
     }
 
-    /// How many bits per second.
+    /// Returns the number of bits per second.
     #[must_use]
     pub const fn bits_per_sec(self) -> u64 {
         self.0
     }
 
-    /// How long it takes to put `amount` on the wire, latency left out: rounded up to the next nanosecond, so that a
-    /// message never arrives before it was sent. Beyond 584 years it saturates.
+    /// Returns the time that it takes to put `amount` on the wire, latency left out: rounded up to the next
+    /// nanosecond, so that a message never arrives before it was sent. Beyond 584 years it saturates.
     #[must_use]
     pub fn serialization_time(self, amount: ByteCount) -> Duration {
         let ns = (u128::from(amount.bytes()) * 8 * 1_000_000_000).div_ceil(u128::from(self.0));
@@ -50,7 +50,7 @@ impl Bandwidth {
 }
 
 impl fmt::Display for Bandwidth {
-    /// In the largest unit that leaves at most three decimals, else in bits: `3.19Mbit/s`.
+    /// Writes the rate in the largest unit that leaves at most three decimals, else in bits: `3.19Mbit/s`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let suits = |(_, unit): &&(&str, u64)| self.0 >= *unit && self.0.is_multiple_of((unit / 1_000).max(1));
         let (name, unit) = UNITS.iter().find(suits).unwrap_or(&("bit/s", 1));

@@ -16,7 +16,7 @@ pub struct ByteCount(u64);
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("`{given}` is not an amount of data: write a number and a unit, as in 64B, 1KiB, 100kB, 1.5MiB or 2GB")]
 pub struct ByteCountError {
-    /// What was given, as it was given.
+    /// The text, as it was given.
     pub given: String,
 }
 
@@ -40,7 +40,7 @@ impl ByteCount {
         Self(bytes)
     }
 
-    /// How many bytes.
+    /// Returns the number of bytes.
     #[must_use]
     pub const fn bytes(self) -> u64 {
         self.0
@@ -48,7 +48,7 @@ impl ByteCount {
 }
 
 impl fmt::Display for ByteCount {
-    /// In the unit that needs the fewest digits, without loss: `1MiB`, `1500B`, `100kB`.
+    /// Writes the amount in the unit that needs the fewest digits, without loss: `1MiB`, `1500B`, `100kB`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let whole = UNITS.iter().filter(|(_, unit)| self.0.is_multiple_of(*unit) && (self.0 > 0 || *unit == 1));
         let (name, unit) = whole.min_by_key(|(_, unit)| self.0 / unit).unwrap_or(&("B", 1));

@@ -16,7 +16,7 @@ pub struct Confidence(f64);
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("confidence {given} is not strictly between 0 and 1 (0.95 asks for a 95 % interval)")]
 pub struct ConfidenceError {
-    /// What was given, as it was given.
+    /// The value, as it was given.
     pub given: String,
 }
 

@@ -19,7 +19,7 @@ pub enum Moment {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{given}` is neither a moment (2026-11-21T09:00:00Z) nor a length of time before now (-10min)")]
 pub struct MomentError {
-    /// What was given, as it was given.
+    /// The text, as it was given.
     pub given: String,
 }
 

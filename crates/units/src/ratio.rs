@@ -15,7 +15,7 @@ pub struct Ratio(f64);
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("`{given}` is not a share: write percent from 0 to 100, as in 0.1% or 25%")]
 pub struct RatioError {
-    /// What was given, as it was given.
+    /// The value, as it was given.
     pub given: String,
 }
 
@@ -37,7 +37,7 @@ impl Ratio {
 }
 
 impl fmt::Display for Ratio {
-    /// In percent, to nine decimals at most.
+    /// Writes the share in percent, to nine decimals at most.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = format!("{:.9}", self.0 * 100.0);
         f.pad(&format!("{}%", percent.trim_end_matches('0').trim_end_matches('.')))

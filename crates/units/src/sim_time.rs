@@ -17,12 +17,12 @@ pub struct SimTime(u64);
 pub struct SimDuration(u64);
 
 impl SimTime {
-    /// When a simulation begins.
+    /// The begin of a simulation.
     pub const ZERO: Self = Self(0);
     /// Later than every moment that a simulation reaches.
     pub const NEVER: Self = Self(u64::MAX);
 
-    /// From nanoseconds since the simulation began.
+    /// Builds a moment from nanoseconds since the simulation began.
     #[must_use]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
@@ -34,7 +34,7 @@ impl SimTime {
         self.0
     }
 
-    /// How much later than `earlier` this is; nothing where it is not later.
+    /// Returns the span by which this is later than `earlier`; zero if it is not later.
     #[must_use]
     pub const fn saturating_since(self, earlier: Self) -> SimDuration {
         SimDuration(self.0.saturating_sub(earlier.0))
@@ -45,7 +45,7 @@ impl SimDuration {
     /// No time at all.
     pub const ZERO: Self = Self(0);
 
-    /// From nanoseconds.
+    /// Builds a span from nanoseconds.
     #[must_use]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
@@ -94,7 +94,7 @@ impl Add for SimDuration {
 }
 
 impl fmt::Display for SimTime {
-    /// In seconds with nine decimals.
+    /// Writes the moment in seconds with nine decimals.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{:09} s", self.0 / 1_000_000_000, self.0 % 1_000_000_000)
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("`{given}` is not a length of time: write a number and a unit, as in 500ms, 30s, 5min, 2h or 7d")]
 pub struct SpanError {
-    /// What was given, as it was given.
+    /// The text, as it was given.
     pub given: String,
 }
 

@@ -23,18 +23,18 @@ pub struct Timestamp(i64);
     "`{given}` is not a time: write 2026-11-21T09:00:00Z, with an offset or without one for UTC, or seconds since 1970"
 )]
 pub struct TimestampError {
-    /// What was given, as it was given.
+    /// The text, as it was given.
     pub given: String,
 }
 
 impl Timestamp {
-    /// From nanoseconds since 1970-01-01 00:00 UTC.
+    /// Builds a moment from nanoseconds since 1970-01-01 00:00 UTC.
     #[must_use]
     pub const fn from_nanos(nanos: i64) -> Self {
         Self(nanos)
     }
 
-    /// From the system's way of telling wall time.
+    /// Converts a moment of the system's wall time.
     #[must_use]
     pub fn from_system(time: std::time::SystemTime) -> Self {
         match time.duration_since(std::time::UNIX_EPOCH) {
@@ -49,7 +49,7 @@ impl Timestamp {
         self.0
     }
 
-    /// How much later than `earlier` this is; zero when it is not later.
+    /// Returns the time by which this is later than `earlier`; zero if it is not later.
     #[must_use]
     pub fn saturating_since(self, earlier: Self) -> Duration {
         let nanos = i128::from(self.0) - i128::from(earlier.0);

@@ -1,4 +1,4 @@
-//! What delays ranks, beside what the WAN does: P3's question whether its latency hides in noise.
+//! Delays of ranks beside those of the WAN: P3's question whether the WAN's latency hides in noise.
 
 use mpi_run::Section;
 use noise::record::{Late, Row};
@@ -6,13 +6,13 @@ use text::figure::{percent, span_ns};
 
 use crate::record::{Noise, Run};
 
-/// P3's calls, and those with a rank later than so many milliseconds.
+/// P3's number of calls, and of those with a rank later than so many milliseconds.
 const PUBLISHED: (u64, [(f64, u64); 4]) = (15_000, [(1.0, 15_000), (5.0, 359), (10.0, 223), (30.0, 41)]);
 const NOTE: &str = "P3 counts calls of five clusters with up to 138 ranks, here there are two ranks at two sites: fewer ranks, fewer late ones. A rank is late by how much \
     longer than its own median it computes. What noise could hide at most: the time by which ranks that were late by more than 1 ms were late, \
     had all of it passed while a message was on its way, by the time of all such ways.";
 
-/// What was measured of it.
+/// Returns the section of the measurements of noise.
 pub(crate) fn section(noise: &Noise, run: &Run) -> Section {
     let of_row = |row: Row, threshold_ns: f64| {
         let is_it = |late: &&Late| late.row == row && !late.is_allreduce && late.threshold_ns == threshold_ns;

@@ -1,4 +1,4 @@
-//! What is to be run.
+//! The trials of a study.
 
 use std::fmt;
 
@@ -6,21 +6,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Links, Topology};
 
-/// P3's data sets, by what is on the grid at the start.
+/// P3's data sets, by the content of the grid at the start.
 pub const DATA_SETS: [&str; 3] = ["frosty", "tridiagonal", "random"];
-/// Relaxations go on while the sum of all changes is not below this.
+/// Limit of relaxations: they go on while the sum of all changes is not below this.
 pub const EPSILON: f64 = 0.01904;
-/// Messages that go at once, 40 of which are as precise as 2 in Longcut.
+/// Numbers of messages that go at once, 40 of which are as precise as 2 in Longcut.
 const SENDERS: [usize; 2] = [2, 40];
 
-/// What a study was told. One that is taken up again must be told the same.
+/// Settings of a study. A study that is taken up again must have the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
     /// Milliseconds of work between allreduces.
     pub work_ms: u64,
     /// Iterations of P3's best and worst case, and of sequential allreduces.
     pub n_iterations: u64,
-    /// Iterations of each data set that are replayed at most.
+    /// Greatest number of iterations of each data set that are replayed.
     pub n_replayed_max: u64,
     /// Points on a side of the data sets' grid.
     pub side: u32,
@@ -32,45 +32,45 @@ pub struct Settings {
     pub n_messages: usize,
 }
 
-/// One thing to be measured.
+/// One measurement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trial {
     /// Round trips between Odense and Aalborg, through a relay.
     RoundTrips {
-        /// What the link follows.
+        /// Source of the link's properties.
         links: Links,
-        /// Of a message.
+        /// Size of a message.
         size_bytes: u32,
     },
-    /// How late messages of so many senders are.
+    /// Delays of messages of so many senders.
     Senders {
-        /// How many.
+        /// Number of senders.
         n: usize,
     },
     /// Sums of 8 bytes, one after the other.
     Sums {
-        /// Over which sites.
+        /// Sites of the sum.
         topology: Topology,
-        /// By which tree.
+        /// Tree of the sum.
         joined: Joined,
     },
     /// Work and allreduces in turn, over P3's clusters.
     Iterations {
-        /// What ranks bring, and how the sum is asked for.
+        /// Parts of the ranks, and the kind of allreduce.
         case: Case,
     },
-    /// Work and sequential allreduces between two sites, to see who is late.
+    /// Work and sequential allreduces between two sites, to find which ranks are late.
     Noise,
 }
 
-/// How clusters are joined by a tree.
+/// Way in which clusters are joined by a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Joined {
-    /// By one root over all.
+    /// One root over all.
     Sequential,
-    /// Each root tells each other, as in MagPIe.
+    /// Each root sends to each other, as in MagPIe.
     AllToAll,
 }
 
@@ -78,18 +78,18 @@ pub enum Joined {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Case {
-    /// By the sequential tree.
+    /// Allreduce by the sequential tree.
     Sequential,
-    /// Conditional, and everybody's part is needed each time.
+    /// Conditional allreduce, and everybody's part is needed each time.
     Worst,
-    /// Conditional, and each cluster's own part decides.
+    /// Conditional allreduce, and each cluster's own part decides.
     Best,
-    /// Conditional, with what a relaxation brings.
+    /// Conditional allreduce, with the data of a relaxation.
     Data(String),
 }
 
 impl Settings {
-    /// All trials in their order.
+    /// Returns all trials in their order.
     #[must_use]
     pub fn trials(&self) -> Vec<Trial> {
         let sizes = [1, 8 << 10];

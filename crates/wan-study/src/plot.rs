@@ -1,4 +1,4 @@
-//! What calls took, iteration by iteration, on each cluster.
+//! Times of calls, iteration by iteration, on each cluster.
 
 use mpi_run::{MalformedRecord, Outcome};
 use picture::{Axis, Chart, Colour, Mark, Panel, Picture, Scale, Size};
@@ -6,13 +6,13 @@ use picture::{Axis, Chart, Colour, Mark, Panel, Picture, Scale, Size};
 use crate::Trial;
 use crate::record::{Answered, kind};
 
-/// Of a chart, without the names beside it.
+/// Size of a chart, without the names beside it.
 const CHART: Size = Size { width: 860.0, height: 380.0 };
 
-/// A picture for each run of work and allreduces.
+/// Draws a picture for each run of work and allreduces.
 ///
 /// # Errors
-/// A record that is not what its kind says.
+/// A record that is not of its kind.
 pub(crate) fn pictures(outcome: &Outcome) -> Result<Vec<(String, Picture)>, MalformedRecord> {
     let answered: Vec<Answered> = outcome.all(kind::ANSWERED)?;
     let mut trials: Vec<&Trial> = Vec::new();

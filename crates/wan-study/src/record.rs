@@ -23,52 +23,52 @@ pub mod kind {
 /// A trial that was run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// Which.
+    /// The trial.
     pub trial: Trial,
-    /// How many round trips, messages, calls or iterations.
+    /// Number of round trips, messages, calls or iterations.
     pub n: u64,
-    /// What one took: the median of round trips, the 99.9 % quantile of how late messages were, the mean of all else.
+    /// Time of one: the median of round trips, the 99.9 % quantile of how late messages were, the mean of all else.
     pub took_ns: f64,
-    /// What it takes by the model alone, where that is one figure.
+    /// Time by the model alone, if that is one figure.
     pub modelled_ns: Option<f64>,
 }
 
-/// How one cluster's calls were answered. It stands before the run.
+/// Answers to one cluster's calls. It stands before the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answered {
-    /// Of which run.
+    /// Trial of the run.
     pub trial: Trial,
     /// Its site.
     pub site: String,
-    /// By conditional allreduces; none in a sequential run.
+    /// Counts of conditional allreduces; none in a sequential run.
     pub counts: Option<Counts>,
-    /// What calls took, in stretches of as many of them.
+    /// Times of calls, in stretches of as many of them.
     pub stretches: Vec<Stretch>,
 }
 
-/// As `conditional-RANK.jsonl` has them (docs/formats/mpi-conditional.md).
+/// Counts as in `conditional-RANK.jsonl` (docs/formats/mpi-conditional.md).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
     /// All calls.
     pub calls: u64,
-    /// Decided by the cluster's own part.
+    /// Calls decided by the cluster's own part.
     pub local: u64,
-    /// Decided because another cluster had gone on.
+    /// Calls decided because another cluster had gone on.
     pub inferred: u64,
-    /// By other cluster.
+    /// Calls that used other clusters, by cluster.
     pub remotes: Vec<Remote>,
 }
 
-/// What came from one other cluster.
+/// Calls that used the part of one other cluster.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Remote {
-    /// Which.
+    /// Name of the cluster.
     pub cluster: String,
     /// Calls that used what had come before they began.
     pub prefetched: u64,
     /// Calls that waited for it.
     pub waited: u64,
-    /// For how long together.
+    /// Time of these waits together.
     pub waited_ns: u64,
 }
 
@@ -77,34 +77,34 @@ pub struct Remote {
 pub struct Stretch {
     /// The first one's number.
     pub first: u64,
-    /// Of what they took.
+    /// Median of their times.
     pub median_ns: f64,
-    /// The longest.
+    /// Longest of their times.
     pub max_ns: f64,
 }
 
-/// In which calls of a whole data set a cluster's own part does not decide.
+/// Number of calls of a whole data set in which a cluster's own part does not decide.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Needed {
     /// The data set.
     pub data: String,
     /// All iterations.
     pub n_iterations: u64,
-    /// By cluster, in their order.
+    /// Number of calls by cluster, in their order.
     pub n_needed: Vec<u64>,
 }
 
-/// What delayed ranks at two sites. It stands before the run.
+/// Delays of ranks at two sites. It stands before the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Noise {
     /// Rows of `foretop mpi noise`.
     pub late: Vec<Late>,
-    /// Of the stages of its allreduces.
+    /// Analysis of the stages of its allreduces.
     pub analysis: Analysis,
 }
 
 impl Stretch {
-    /// At most so many of equal length, of what calls took.
+    /// Builds at most so many stretches of equal length from the times of calls.
     #[must_use]
     pub fn of(spans_ns: &[f64], n_max: usize) -> Vec<Self> {
         let n_each = spans_ns.len().div_ceil(n_max).max(1);

@@ -1,4 +1,4 @@
-//! What a relaxation over Longcut's four parts takes by the model of its links alone: the report's Table VI.
+//! Time of a relaxation over Longcut's four parts by the model of its links alone: the report's Table VI.
 //!
 //! Nothing is waited for: messages go through [`netmodel::Link`]s in simulated time. A red-black relaxation exchanges borders twice in an iteration,
 //! and ends it with an allreduce by one root. Longcut does not say how long its relaxation computes, only that some 70 % of its time over NWS's links is
@@ -13,18 +13,18 @@ use units::ByteCount;
 use crate::Links;
 use crate::site::parts;
 
-/// A border.
+/// Bytes of a border.
 const BORDER: ByteCount = ByteCount::new(19_800);
-/// What is summed.
+/// Bytes of a sum.
 const SUM: ByteCount = ByteCount::new(8);
-/// The share of communication with NWS's links.
+/// Share of communication with NWS's links.
 const COMMUNICATION_RATIO: f64 = 0.7;
 const N_ITERATIONS: u32 = 5_000;
 const N_PARTS: usize = 4;
-/// Traces are drawn from it.
+/// Seed that traces are drawn from.
 const SEED: u64 = 1;
 
-/// What an iteration takes over each kind of links, in nanoseconds.
+/// Computes the time of an iteration over each kind of links, in nanoseconds.
 pub(crate) fn iterations() -> [(Links, f64); 3] {
     let alone_ns = iteration_ns(Links::Nws, Duration::ZERO);
     let work = Duration::from_nanos((alone_ns * (1.0 - COMMUNICATION_RATIO) / COMMUNICATION_RATIO) as u64);

@@ -1,4 +1,4 @@
-//! The results as a document: what was measured beside what was published.
+//! The results as a document: the measured figures beside the published ones.
 
 use mpi_run::{Document, MalformedRecord, Outcome, Section};
 use text::figure::{percent, span_ns};
@@ -14,10 +14,10 @@ const PUBLISHED_NEEDED: [(&str, u64, [u64; 5]); 3] = [
     ("random", 15_015, [55, 55, 235, 3_267, 4_388]),
 ];
 
-/// Everything that is known so far.
+/// Builds the document of all results so far.
 ///
 /// # Errors
-/// A record that is not what its kind says.
+/// A record that is not of its kind.
 pub fn report(outcome: &Outcome) -> Result<Document, MalformedRecord> {
     let settings: Vec<Settings> = outcome.all(kind::SETTINGS)?;
     let runs: Vec<Run> = outcome.all(kind::RUN)?;

@@ -1,4 +1,4 @@
-//! Where the study's ranks are: sites, a rank at each, and the links between them.
+//! Places of the study's ranks: sites, a rank at each, and the links between them.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,23 +12,24 @@ use crate::Joined;
 
 /// Half of the round trip of P3's slowest link from its root.
 const HALF: Duration = Duration::from_millis(18);
-/// From Tromsø to Alta, one way. P3 does not tell; its longest way, 30 ms, must be that from Alta to Denmark.
+/// Delay from Tromsø to Alta, one way. P3 does not state it; its longest way, 30 ms, must be that from Alta to Denmark.
 const ALTA: Duration = Duration::from_millis(12);
 
 /// One of P3's clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cluster {
-    /// In the paper.
+    /// Name in the paper.
     pub name: &'static str,
-    /// Where it was, or was said to be by the emulator.
+    /// Site where it was, or where it was according to the emulator.
     pub site: &'static str,
-    /// The host there whose links NWS measured; none for Alta.
+    /// The host there whose links NWS measured; `None` for Alta.
     gateway: Option<&'static str>,
-    /// Processes.
+    /// Number of processes.
     pub n_processes: usize,
 }
 
-/// In the order in which they have rows of the grid. Of the 140 processors that are listed, two had none.
+/// P3's clusters, in the order in which they have rows of the grid. Of the 140 processors that are listed, two had
+/// none.
 pub const CLUSTERS: [Cluster; 5] = [
     Cluster { name: "4W", site: "tromso", gateway: Some("psgw"), n_processes: 32 },
     Cluster { name: "Dominic", site: "aalborg", gateway: Some("benedict"), n_processes: 14 },
@@ -41,7 +42,7 @@ pub const CLUSTERS: [Cluster; 5] = [
 const PARTS: [(&str, &str); 4] =
     [("tromso", "vvgw"), ("trondheim", "clustis"), ("odense", "roadrunner"), ("aalborg", "benedict")];
 
-/// Sites and what is between them.
+/// Sites and the links between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Topology {
@@ -53,23 +54,23 @@ pub enum Topology {
     Four(Links),
 }
 
-/// What Longcut's links follow.
+/// Source of the properties of Longcut's links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Links {
-    /// The means of what applications measured.
+    /// The means of applications' measurements.
     Constant,
     /// A trace drawn from means and deviations of the same.
     Trace,
-    /// What the Network Weather Service measured.
+    /// The measurements of the Network Weather Service.
     Nws,
 }
 
 impl Links {
-    /// In the report's order.
+    /// All sources, in the report's order.
     pub(crate) const ALL: [Self; 3] = [Self::Constant, Self::Trace, Self::Nws];
 
-    /// Between two of Longcut's gateways.
+    /// Returns the description of the link between two of Longcut's gateways.
     #[must_use]
     pub fn between(self, from: &str, to: &str) -> Description {
         let table = if self == Self::Nws { "nws" } else { "eventspace" };
@@ -91,14 +92,14 @@ impl fmt::Display for Links {
     }
 }
 
-/// Links of all pairs of Longcut's parts, by position.
+/// Returns the links of all pairs of Longcut's parts, by position.
 pub(crate) fn parts(links: Links) -> impl Iterator<Item = ((usize, usize), Description)> {
     let pairs = (0..PARTS.len()).flat_map(|from| (0..PARTS.len()).map(move |to| (from, to)));
     pairs.filter(|(from, to)| from != to).map(move |(from, to)| ((from, to), links.between(PARTS[from].1, PARTS[to].1)))
 }
 
 impl Topology {
-    /// The sites' names.
+    /// Returns the sites' names.
     #[must_use]
     pub fn sites(self) -> Vec<&'static str> {
         match self {
@@ -108,7 +109,7 @@ impl Topology {
         }
     }
 
-    /// As a file of sites has it.
+    /// Returns the text of the file of sites.
     #[must_use]
     pub fn to_text(self) -> String {
         let sites = self.sites();
@@ -136,7 +137,7 @@ impl Topology {
         text
     }
 
-    /// A tree file with a rank at each site, for all operations.
+    /// Builds a tree file with a rank at each site, for all operations.
     #[must_use]
     pub fn forest(self, joined: Joined) -> Forest {
         let host = |(rank, site): (u32, &str)| Host {
@@ -156,7 +157,7 @@ impl Topology {
     }
 }
 
-/// Of a message of a few bytes.
+/// Returns the delay of a message of a few bytes.
 fn way(from: Cluster, to: Cluster) -> Duration {
     let measured = |from: &str, to: &str| {
         Profile::named(&format!("nws/{from}-{to}")).expect("both are in its table").means.latency

@@ -1,17 +1,17 @@
-//! What is to happen when: first by its moment, then in the order in which it was noted. How much of it there may be.
+//! An agenda: entries ordered by their moment, then by the order in which they were noted. A limit on their memory.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-/// Things to be done, each at its moment since the origin.
+/// Entries to be carried out, each at its moment since the origin.
 #[derive(Debug)]
 pub(crate) struct Agenda<T> {
     entries: BinaryHeap<Reverse<Entry<T>>>,
     n_ever: u64,
 }
 
-/// Memory of messages on the way. One that has no room is dropped, as by a full queue.
+/// Memory of messages on the way. A message that has no room is dropped, as by a full queue.
 #[derive(Debug, Default)]
 pub(crate) struct Flying {
     bytes: usize,
@@ -30,12 +30,12 @@ impl<T> Agenda<T> {
         self.n_ever += 1;
     }
 
-    /// The moment of what comes next.
+    /// Returns the moment of the next entry.
     pub(crate) fn next_due(&self) -> Option<Duration> {
         self.entries.peek().map(|Reverse(entry)| entry.due)
     }
 
-    /// What is due at `now`, the earliest first, with its moment.
+    /// Returns the earliest entry that is due at `now`, with its moment.
     pub(crate) fn take_due(&mut self, now: Duration) -> Option<(Duration, T)> {
         self.next_due().filter(|due| *due <= now)?;
         self.entries.pop().map(|Reverse(entry)| (entry.due, entry.what))
@@ -43,9 +43,9 @@ impl<T> Agenda<T> {
 }
 
 impl Flying {
-    /// More than a link of 10 Gbit/s has on the way in 200 ms.
+    /// Limit in bytes: more than a link of 10 Gbit/s has on the way in 200 ms.
     const BYTES_MAX: usize = 256 << 20;
-    /// What a message takes beside its content: its entry, and what the heap adds.
+    /// Bytes of a message beside its content: its entry, and what the heap adds.
     const EACH_BYTES: usize = 128;
 
     pub(crate) fn has_room(&self, content_bytes: usize) -> bool {

@@ -11,32 +11,32 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{self, Errno};
 use watch::Stop;
 
-/// How long before the moment it stops sleeping: longer than nearly all wake-ups are late.
+/// Time before the moment at which the thread stops sleeping: longer than nearly all wake-ups are late.
 pub(crate) const SPIN: Duration = Duration::from_micros(60);
 
-/// How often a thread asks whether it is to stop.
+/// Time between two checks whether a thread is to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// What ended a wait.
+/// The cause that ended a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Woken {
-    /// There is input.
+    /// Input that is there.
     Ready,
     /// The moment has come.
     Due,
 }
 
-/// What a thread does when it is due, and when something comes in. Moments count from an origin.
+/// Work of a thread when it is due, and when input comes in. Moments count from an origin.
 pub(crate) trait Shift {
-    /// Does what is due.
+    /// Carries out what is due.
     fn due(&mut self, now: Duration);
-    /// When something is due next.
+    /// Returns the moment at which something is due next.
     fn next_due(&self) -> Option<Duration>;
-    /// Takes something of what has come in.
+    /// Takes a part of the input.
     fn take_in(&mut self) -> std::io::Result<()>;
 }
 
-/// Does that until it is to stop.
+/// Works until the thread is to stop.
 pub(crate) fn work(shift: &mut dyn Shift, input: BorrowedFd<'_>, origin: Instant, stop: &Stop) -> std::io::Result<()> {
     prepare_thread()?;
     let mut next_look = clock::instant();

@@ -1,4 +1,4 @@
-//! What one direction of a link has carried, for whoever looks while it works.
+//! Traffic of one direction of a link, for whoever looks while it works.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub struct Counts {
     dropped: [AtomicU64; 3],
     dropped_bytes: AtomicU64,
     waiting_bytes: AtomicU64,
-    /// How late messages were handed on, by the logarithm of the nanoseconds.
+    /// Histogram of the delays with which messages were handed on, by the logarithm of the nanoseconds.
     late: [AtomicU64; PARTS * OCTAVES],
 }
 
@@ -45,11 +45,11 @@ pub struct Traffic {
     pub n_dropped_loss: u64,
     /// Messages after the end of the link's trace.
     pub n_dropped_ended: u64,
-    /// How late the median message was handed on; it is never early.
+    /// Median of the time by which messages were handed on late; none is early.
     pub late_median: Option<Duration>,
-    /// The same of 95 %.
+    /// The 95 % quantile of that time.
     pub late_95: Option<Duration>,
-    /// The same of 99.9 %.
+    /// The 99.9 % quantile of that time.
     pub late_999: Option<Duration>,
 }
 
@@ -65,7 +65,7 @@ impl Counts {
         self.dropped_bytes.fetch_add(bytes, Relaxed);
     }
 
-    /// Something was handed on, so much after it was due.
+    /// Counts a message that was handed on, so much after it was due.
     pub(crate) fn arrived(&self, bytes: u64, late: Duration) {
         self.arrived.fetch_add(1, Relaxed);
         self.arrived_bytes.fetch_add(bytes, Relaxed);
@@ -73,7 +73,7 @@ impl Counts {
         self.late[(position as usize).min(PARTS * OCTAVES - 1)].fetch_add(1, Relaxed);
     }
 
-    /// The counts as they are.
+    /// Returns the counts as they are.
     #[must_use]
     pub fn traffic(&self) -> Traffic {
         let [queue, loss, ended] =
@@ -114,7 +114,7 @@ impl Default for Counts {
     }
 }
 
-/// The upper end of the part that holds this quantile.
+/// Returns the upper end of the part that holds this quantile.
 fn quantile(late: &[u64], share: f64) -> Option<Duration> {
     let n: u64 = late.iter().sum();
     let wanted = (share * n as f64).ceil() as u64;

@@ -6,23 +6,23 @@ use picture::{Anchor, Colour, Picture, Place, Shape};
 
 use crate::plan::Plan;
 
-/// Width and height of the paper, and how far from its middle the sites are.
+/// Width and height of the paper, and distance of the sites from its middle.
 const SIDE: f64 = 900.0;
 const HEIGHT_OF_A_ROW: f64 = 260.0;
 const RADIUS: f64 = 280.0;
-/// Of a site's disc.
+/// Radius of a site's disc.
 const DISC: f64 = 9.0;
-/// What is free between a site and the end of an arrow, and between the arrows of the two directions.
+/// Free space between a site and the end of an arrow, and between the arrows of the two directions.
 const GAP: f64 = 22.0;
 const APART: f64 = 14.0;
-/// Of the head of an arrow.
+/// Size of the head of an arrow.
 const HEAD: f64 = 9.0;
 const TEXT_SIZE: f64 = 12.0;
 const LINE_HEIGHT: f64 = 16.0;
-/// Hosts that are named; more are counted.
+/// Greatest number of hosts that are named; more are counted.
 const HOSTS_NAMED: usize = 6;
 
-/// Sites with their hosts in a circle, two beside each other, and an arrow for each direction of a link.
+/// Draws sites with their hosts in a circle, two beside each other, and an arrow for each direction of a link.
 #[must_use]
 pub fn draw(plan: &Plan) -> Picture {
     let n = plan.sites.len();
@@ -54,7 +54,7 @@ pub fn draw(plan: &Plan) -> Picture {
     picture
 }
 
-/// To the left of the straight line, as seen on the way, so that the way back has its own.
+/// Draws an arrow to the left of the straight line, as seen on the way, so that the way back has its own.
 fn arrow(picture: &mut Picture, from: Place, to: Place, colour: Colour, label: &str) {
     let (dx, dy) = (to.x - from.x, to.y - from.y);
     let length = dx.hypot(dy);

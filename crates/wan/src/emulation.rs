@@ -27,7 +27,7 @@ const DEVICE_QUEUE: usize = 10_000;
 const LAN_BURST: usize = 64 << 10;
 /// Crossings that are measured; the shortest counts, so that nothing is early.
 const N_CROSSINGS: usize = 200;
-/// What a crossing may take before it counts as lost.
+/// Greatest time of a crossing before it counts as lost.
 const CROSSING_MAX: Duration = Duration::from_secs(5);
 
 /// Hosts that run, and the gateways between their sites.
@@ -39,46 +39,46 @@ pub struct Emulation {
     hop: Duration,
 }
 
-/// A site's hosts, and the one that its gateway is.
+/// A site's hosts, and its gateway.
 struct SiteHosts {
     gateway: Host,
     hosts: Vec<Host>,
 }
 
-/// Why hosts could not be made.
+/// The reason why hosts could not be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EmulationError {
-    /// Namespaces and devices are root's to make.
+    /// Lack of root, which namespaces and devices need.
     #[error("emulated hosts need root; a relay does without (`foretop wan relay`)")]
     NotRoot,
-    /// The plan cannot be carried out.
+    /// A plan that cannot be carried out.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// A host could not be made.
+    /// A host that could not be made.
     #[error("cannot make the host `{name}`")]
     Host {
         /// Its name.
         name: String,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// No thread for a gateway.
+    /// Lack of a thread for a gateway.
     #[error("cannot start the gateway of site `{site}`")]
     Gateway {
         /// Its site.
         site: String,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// Nothing came through.
+    /// A measurement in which nothing came through.
     #[error("cannot measure what it takes to cross from `{from}` to `{to}`")]
     Crossing {
         /// A site.
         from: String,
         /// Another one.
         to: String,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
 }
@@ -117,19 +117,21 @@ impl Emulation {
         Ok(emulation)
     }
 
-    /// What each link has carried, in the order of the plan.
+    /// Returns the counts of each link, in the order of the plan.
     #[must_use]
     pub fn links(&self) -> &[Arc<Counts>] {
         &self.links
     }
 
-    /// What it costs to cross gateways and devices, which is taken off each delay: a link with less latency has this.
+    /// Returns the cost of crossing gateways and devices, which is taken off each delay: a link with less latency has
+    /// this.
     #[must_use]
     pub fn hop(&self) -> Duration {
         self.hop
     }
 
-    /// Does `work` on a thread in the network of a host: what it opens there stays there. Hosts are counted by site, as in the plan.
+    /// Does `work` on a thread in the network of a host: sockets that it opens there stay there. Hosts are counted by
+    /// site, as in the plan.
     ///
     /// # Errors
     /// Those of `work`.
@@ -142,17 +144,18 @@ impl Emulation {
         self.sites[site].hosts[host].within(work)
     }
 
-    /// Hosts in the order of the plan.
+    /// Returns the hosts in the order of the plan.
     pub(crate) fn hosts(&self) -> impl Iterator<Item = &Host> {
         self.sites.iter().flat_map(|site| &site.hosts)
     }
 
-    /// All namespaces, the gateways' too.
+    /// Returns all namespaces, the gateways' too.
     pub(crate) fn all_hosts(&self) -> impl Iterator<Item = &Host> {
         self.sites.iter().flat_map(|site| site.hosts.iter().chain([&site.gateway]))
     }
 
-    /// The shortest time that a datagram takes from a host of one site to one of another while links do nothing.
+    /// Measures the shortest time that a datagram takes from a host of one site to one of another while links do
+    /// nothing.
     fn crossing(&self, plan: &Plan) -> Result<Duration, EmulationError> {
         let Some(link) = plan.links.first() else { return Ok(Duration::ZERO) };
         let socket = |site: usize| {
@@ -187,7 +190,7 @@ impl Drop for Emulation {
     }
 }
 
-/// A site's gateway with its device, and its hosts, joined by a bridge in the gateway.
+/// Makes a site's gateway with its device, and its hosts, joined by a bridge in the gateway.
 fn make_site(plan: &Plan, at: usize, hosts_file: &Path) -> Result<(SiteHosts, Arc<File>), EmulationError> {
     let site = &plan.sites[at];
     let made = |name: &str, source| EmulationError::Host { name: name.to_owned(), source };

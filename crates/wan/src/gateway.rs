@@ -21,12 +21,12 @@ use crate::plan::Plan;
 const N_AT_ONCE: usize = 16;
 /// The longest packet there is.
 const PACKET_BYTES_MAX: usize = 1 << 16;
-/// Of an IP header, without options: the shortest packet.
+/// Bytes of an IP header, without options: the shortest packet.
 const HEADER_BYTES: usize = 20;
-/// In [`Hop::ns`]: links do nothing, because what remains is being measured.
+/// Value of [`Hop::ns`] while links do nothing, because what remains is being measured.
 const OPEN: u64 = u64::MAX;
 
-/// What it costs to cross two gateways and the hosts' devices, which is taken off each delay.
+/// Cost of crossing two gateways and the hosts' devices, which is taken off each delay.
 #[derive(Debug)]
 pub(crate) struct Hop {
     ns: AtomicU64,
@@ -35,10 +35,10 @@ pub(crate) struct Hop {
 /// One site's gateway.
 pub(crate) struct Gateway {
     device: Arc<File>,
-    /// By position of the site where a link ends.
+    /// Links that begin here, by position of the site where each ends.
     pub(crate) ways: Vec<Option<Way>>,
     hop: Arc<Hop>,
-    /// Where links' time begins.
+    /// Moment at which the links' time begins.
     origin: Instant,
     agenda: Agenda<Packet>,
     flying: Flying,
@@ -56,7 +56,7 @@ pub(crate) struct Way {
 struct Packet {
     to: usize,
     bytes: Box<[u8]>,
-    /// Not of what crosses while the cost of that is measured.
+    /// Whether the packet is counted; those that cross while that cost is measured are not.
     is_counted: bool,
 }
 
@@ -65,7 +65,7 @@ impl Hop {
         Self { ns: AtomicU64::new(OPEN) }
     }
 
-    /// From here on links delay, by so much less.
+    /// Begins to delay on the links, by so much less.
     pub(crate) fn take_off(&self, cost: Duration) {
         self.ns.store(cost.as_nanos() as u64, Relaxed);
     }
@@ -76,7 +76,7 @@ impl Hop {
 }
 
 impl Gateway {
-    /// Without links as yet; time begins at `origin`.
+    /// Builds a gateway without links as yet; time begins at `origin`.
     pub(crate) fn new(device: Arc<File>, n_sites: usize, hop: Arc<Hop>, origin: Instant) -> Self {
         let ways = (0..n_sites).map(|_| None).collect();
         Self { device, ways, hop, origin, agenda: Agenda::default(), flying: Flying::default() }
@@ -130,7 +130,7 @@ impl Gateway {
     }
 }
 
-/// A gateway, and where a packet is read to.
+/// A gateway, and the buffer that a packet is read into.
 struct AtWork<'g> {
     gateway: &'g mut Gateway,
     buffer: Vec<u8>,
@@ -157,7 +157,7 @@ impl Shift for AtWork<'_> {
     }
 }
 
-/// The site that an IPv4 packet goes to.
+/// Returns the site that an IPv4 packet goes to.
 fn destination(packet: &[u8]) -> Option<usize> {
     let header: &[u8; HEADER_BYTES] = packet.first_chunk()?;
     let is_ipv4 = header[0] >> 4 == 4;

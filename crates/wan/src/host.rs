@@ -14,7 +14,7 @@ use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind, mount_
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 use serde::{Deserialize, Serialize};
 
-/// Says which boot of which machine this is.
+/// File that identifies the boot of the machine.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// The namespaces of a host, held open.
@@ -26,7 +26,7 @@ pub(crate) struct Host {
     mnt: OwnedFd,
 }
 
-/// Where another process finds the namespaces, while this one lives.
+/// Numbers by which another process finds the namespaces, while this one lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Numbers {
     net: RawFd,
@@ -71,7 +71,7 @@ impl Host {
         Ok(Numbers { net, uts, ipc, mnt, inode })
     }
 
-    /// The path under which `ip` takes its network for a device's, from any process.
+    /// Returns the path under which `ip` takes its network for a device's, from any process.
     pub(crate) fn net_path(&self) -> PathBuf {
         Numbers::path(std::process::id(), self.net.as_raw_fd())
     }
@@ -97,8 +97,8 @@ impl Numbers {
     }
 }
 
-/// Gives the host whose network has this number a boot of its own. UCX, for one, takes hosts of the same boot for one machine, and then
-/// their processes copy each other's memory instead of using the network.
+/// Gives the host whose network has this number a boot of its own. UCX, for one, takes hosts of the same boot for one
+/// machine, and then their processes copy each other's memory instead of using the network.
 fn bind_boot_id(inode: u64) -> io::Result<()> {
     const FILE: &str = "/dev/shm/boot-id";
     let of_machine = fs::read_to_string(BOOT_ID)?;
@@ -108,7 +108,7 @@ fn bind_boot_id(inode: u64) -> io::Result<()> {
     fs::remove_file(FILE)
 }
 
-/// Does what `commands` say, lines of `program`, which is `ip` or `tc`, in this thread's network.
+/// Carries out `commands`, lines of `program`, which is `ip` or `tc`, in this thread's network.
 pub(crate) fn batch(program: &str, commands: &str) -> io::Result<()> {
     let mut child = Command::new(program).args(["-batch", "-"]).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
@@ -121,7 +121,8 @@ pub(crate) fn batch(program: &str, commands: &str) -> io::Result<()> {
     Err(io::Error::other(format!("`{program}` failed: {}", String::from_utf8_lossy(&output.stderr).trim())))
 }
 
-/// Namespaces are a thread's: one that has left this process's may not do anything else.
+/// Does work on a thread of its own. Namespaces are a thread's: one that has left this process's may not do anything
+/// else.
 fn on_a_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     let joined =
         thread::scope(|scope| thread::Builder::new().spawn_scoped(scope, work).map(thread::ScopedJoinHandle::join))?;

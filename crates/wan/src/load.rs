@@ -1,5 +1,5 @@
-//! What an emulated link carries on this machine, beside what its model says: rates, ping-pongs and sums over either arm, and how late
-//! messages of many senders are.
+//! Load tests of an emulated link on this machine, beside its model: rates, ping-pongs and sums over either arm, and
+//! how late messages of many senders are.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -21,23 +21,24 @@ use crate::plan::{LinkPlan, Plan, Site};
 use crate::probe::{self, Probe};
 use crate::relay::{Protocol, Relay, RelayError, RelayPlan};
 
-/// Any free port of this host.
+/// Address of any free port of this host.
 const HERE: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 0);
-/// What is written at once where a link is filled.
+/// Bytes that are written at once to fill a link.
 const BLOCK_BYTES: usize = 256 << 10;
-/// What a sender pauses between two messages.
+/// Pause of a sender between two messages.
 const PAUSE: Duration = Duration::from_millis(10);
-/// A short message, as of a request.
+/// Bytes of a short message, as of a request.
 const MESSAGE_BYTES: usize = 64;
-/// What of a packet is not the program's, and how much is: headers of IPv4 and TCP with time stamps.
+/// Bytes of a packet that are not the program's, and those that are: headers of IPv4 and TCP with time stamps.
 const HEADER_BYTES: u64 = 52;
 const CONTENT_BYTES: u64 = 1_448;
 
-/// How TCP sends what its window allows at once. A machine's own way may be BBR's, which spreads a message over the round trip: one of 8 KiB
-/// then takes 3 ms longer over a link of 10 ms, whatever the link is.
+/// Congestion control by which TCP sends at once what its window allows. A machine's own way may be BBR's, which
+/// spreads a message over the round trip: one of 8 KiB then takes 3 ms longer over a link of 10 ms, whatever the link
+/// is.
 const UNPACED: &str = "reno";
 
-/// Which arm carries.
+/// The arm that carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arm {
     /// A relay.
@@ -58,26 +59,26 @@ enum Carrier {
     Hosts(Emulation),
 }
 
-/// Why nothing was measured.
+/// The reason why nothing was measured.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
-    /// No such link.
+    /// A faulty link.
     #[error(transparent)]
     Link(#[from] DescriptionError),
-    /// No relay.
+    /// Failure of the relay.
     #[error(transparent)]
     Relay(#[from] RelayError),
-    /// No hosts.
+    /// Failure of the hosts.
     #[error(transparent)]
     Emulation(#[from] EmulationError),
-    /// A socket.
+    /// Failure of a socket.
     #[error("cannot exchange messages over the emulated link")]
     Socket(#[from] io::Error),
 }
 
 impl Arm {
-    /// Bytes that the link carries for so many of a program's.
+    /// Returns the bytes that the link carries for so many of a program's.
     fn wire_bytes(self, bytes: u64) -> ByteCount {
         ByteCount::new(match self {
             Self::Relay => bytes,
@@ -90,7 +91,7 @@ impl Bed {
     /// Makes the two ends. The link follows no trace file.
     ///
     /// # Errors
-    /// [`LoadError`] when the link or the arm cannot be had.
+    /// [`LoadError`] if the link or the arm cannot be had.
     pub fn new(arm: Arm, link: &Description, watch: &Watch) -> Result<Self, LoadError> {
         let link = link.clone();
         match arm {
@@ -114,10 +115,11 @@ impl Bed {
         }
     }
 
-    /// The rate at which the link delivers while one connection fills it for `span`, of which the first third is left out.
+    /// Measures the rate at which the link delivers while one connection fills it for `span`, of which the first third
+    /// is left out.
     ///
     /// # Errors
-    /// When the connection breaks.
+    /// If the connection breaks.
     pub fn rate(&self, span: Duration) -> Result<Option<Bandwidth>, LoadError> {
         let there = self.there();
         let drain = |mut stream: &TcpStream| {
@@ -143,10 +145,10 @@ impl Bed {
         })
     }
 
-    /// What each of `n` ping-pongs of this size took.
+    /// Measures the time of each of `n` ping-pongs of this size.
     ///
     /// # Errors
-    /// When the connection breaks.
+    /// If the connection breaks.
     pub fn ping_pongs(&self, size_bytes: u32, n: usize) -> Result<Vec<Duration>, LoadError> {
         let answer = |stream: &TcpStream| while probe::answer_message(stream).is_ok() {};
         let usual = tcp_congestion(&self.listener).map_err(io::Error::from)?;
@@ -159,10 +161,10 @@ impl Bed {
         took
     }
 
-    /// What a ping-pong of this size takes by the model alone.
+    /// Computes the time of a ping-pong of this size by the model alone.
     ///
     /// # Errors
-    /// When the link cannot be.
+    /// If the description of the link is faulty.
     pub fn modelled(&self, size_bytes: u32) -> Result<Option<Duration>, LoadError> {
         let arm = match self.carrier {
             Carrier::Relay(_) => Arm::Relay,
@@ -180,7 +182,7 @@ impl Bed {
         Ok(there.zip(crossing(size_bytes)?).map(|(there, back)| there + back))
     }
 
-    /// What the link there has carried.
+    /// Returns the counts of the link there.
     fn there(&self) -> Arc<Counts> {
         match &self.carrier {
             Carrier::Relay(relay) => Arc::clone(&relay.directions()[0]),
@@ -213,10 +215,11 @@ impl Bed {
     }
 }
 
-/// How late messages of `n_senders` are that each send one every 10 ms through a relay of this delay; `n_messages` in all.
+/// Measures how late messages of `n_senders` are that each send one every 10 ms through a relay of this delay;
+/// `n_messages` in all.
 ///
 /// # Errors
-/// [`LoadError`] when there is no relay, or no socket for a sender.
+/// [`LoadError`] if there is no relay, or no socket for a sender.
 pub fn lateness(n_senders: usize, delay: Duration, n_messages: usize, watch: &Watch) -> Result<Traffic, LoadError> {
     let target = UdpSocket::bind(HERE)?;
     let link = Description { latency: Some(delay), ..Description::default() };

@@ -1,4 +1,4 @@
-//! What a link is like, out of what was recorded of a program's messages between two hosts.
+//! Properties of a link, out of the recorded messages of a program between two hosts.
 //!
 //! A message tells of the link if its receiver was waiting when it was sent: otherwise its time is the receiver's. What the MPI library
 //! adds is part of it.
@@ -10,32 +10,32 @@ use mpi_trace::{Matching, Operation, Recording, Timeline};
 use netmodel::{Trace, TraceError};
 use units::{Bandwidth, Rank};
 
-/// The longest message that tells of latency, and the shortest that tells of bandwidth.
+/// Longest message that gives a latency, and shortest message that gives a bandwidth.
 const SHORT_BYTES: u64 = 1 << 10;
 const LONG_BYTES: u64 = 32 << 10;
 
-/// How a latency comes about.
+/// The way in which a latency is derived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ways {
-    /// Of each message, as far as the hosts' clocks agree.
+    /// Latency of each message, as far as the hosts' clocks agree.
     One,
-    /// Half of what a message and the next one back take together: what the clocks are apart cancels out.
+    /// Half of the time of a message and the next one back together: the offset of the clocks cancels out.
     Two,
 }
 
-/// Why messages make no trace.
+/// The reason why messages make no trace.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MessagesError {
-    /// No such host.
+    /// A host that is not known.
     #[error("no rank was on the host `{given}`; there were {known}")]
     Host {
-        /// As given.
+        /// Name as given.
         given: String,
-        /// All hosts.
+        /// Names of all hosts.
         known: String,
     },
-    /// Nothing tells of latency.
+    /// Lack of messages that give a latency.
     #[error(
         "of messages from `{from}` to `{to}`, none of at most {SHORT_BYTES} bytes was received by a rank that waited for it, and answered where that is asked for"
     )]
@@ -45,7 +45,7 @@ pub enum MessagesError {
         /// The host of the receivers.
         to: String,
     },
-    /// Not possible as a trace.
+    /// A trace that is not possible.
     #[error(transparent)]
     Trace(#[from] TraceError),
 }
@@ -58,10 +58,10 @@ struct Crossing {
     took_ns: i64,
 }
 
-/// Latencies and bandwidths from one host to another, from the first message on.
+/// Computes latencies and bandwidths from one host to another, from the first message on.
 ///
 /// # Errors
-/// [`MessagesError`] when a host is unknown, or nothing between them tells of latency.
+/// [`MessagesError`] if a host is unknown, or no message between them gives a latency.
 pub fn messages_between(recordings: &[Recording], from: &str, to: &str, ways: Ways) -> Result<Trace, MessagesError> {
     let timeline = Timeline::of(recordings);
     let hosts: BTreeMap<Rank, &str> =
@@ -110,7 +110,7 @@ fn short(crossings: &[Crossing]) -> impl Iterator<Item = &Crossing> {
     crossings.iter().filter(|crossing| crossing.bytes <= SHORT_BYTES)
 }
 
-/// Half of each short message and the next one back that was sent after it had arrived, rounded up.
+/// Returns half the time of each short message and the next one back that was sent after it had arrived, rounded up.
 fn halves(there: &[Crossing], back: &[Crossing]) -> Vec<(u64, i64)> {
     let back: Vec<&Crossing> = short(back).collect();
     let mut next = 0;
@@ -122,7 +122,8 @@ fn halves(there: &[Crossing], back: &[Crossing]) -> Vec<(u64, i64)> {
     short(there).filter_map(half).collect()
 }
 
-/// Of each long message, what it took longer than the last short one before it: both are off by the same where clocks disagree.
+/// Returns the bandwidth of each long message, by the time that it took longer than the last short one before it: both
+/// are off by the same where clocks disagree.
 fn bandwidths(there: &[Crossing]) -> impl Iterator<Item = (u64, Bandwidth)> {
     let mut latency_ns = None;
     there.iter().filter_map(move |crossing| {

@@ -7,13 +7,14 @@ use units::{Bandwidth, ByteCount};
 
 use crate::plan::{LinkPlan, Plan, PlanError};
 
-/// What netem's limit counts are packets; most are of this size.
+/// Bytes of a packet: netem's limit counts packets, and most are of this size.
 const PACKET_BYTES: u64 = 1_500;
 
-/// Lines of a shell script: run with `DEVICE` set on the gateway of each site, the part of that site. What netem cannot do stands in comments.
+/// Returns the lines of a shell script: run with `DEVICE` set on the gateway of each site, the part of that site. What
+/// netem cannot do stands in comments.
 ///
 /// # Errors
-/// [`PlanError`] when a link makes no sense.
+/// [`PlanError`] if a link makes no sense.
 pub fn netem_commands(plan: &Plan) -> Result<String, PlanError> {
     plan.all_links()?;
     let mut text = "#!/bin/sh\n# Usage: DEVICE=eth1 SITE=NAME sh FILE, on the gateway of each site; DEVICE leads to the other sites.\nset -eu\ncase \"$SITE\" in\n".to_owned();
@@ -43,7 +44,7 @@ pub fn netem_commands(plan: &Plan) -> Result<String, PlanError> {
     Ok(text + "*) echo \"there is no site $SITE\" >&2; exit 2 ;;\nesac\n")
 }
 
-/// The arguments for one link; `None` where it has no constant latency.
+/// Returns the arguments for one link; `None` if it has no constant latency.
 fn netem(link: &LinkPlan) -> Option<String> {
     let described = &link.description;
     let profile = described.profile.as_ref().and_then(|name| Profile::named(name).ok()).map(|profile| profile.means);
@@ -74,7 +75,7 @@ fn netem(link: &LinkPlan) -> Option<String> {
     Some(text)
 }
 
-/// netem counts what travels too, and silently drops what is beyond its limit of 1,000.
+/// Returns the limit in packets: netem counts what travels too, and silently drops what is beyond its limit of 1,000.
 fn limit(queue: ByteCount, travel: Duration, rate: Option<Bandwidth>) -> u64 {
     let travelling = rate.map_or(0, |rate| (travel.as_secs_f64() * rate.bits_per_sec() as f64 / 8.0) as u64);
     ((queue.bytes() + travelling) / PACKET_BYTES).max(1_000)

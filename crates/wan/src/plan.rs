@@ -8,10 +8,10 @@ use netmodel::{Description, DescriptionError, Link};
 use serde::Deserialize;
 use units::Bandwidth;
 
-/// Sites that one emulation has at most, and hosts of a site: each is a number in the addresses.
+/// Greatest number of sites of one emulation, and of hosts of a site: each is a number in the addresses.
 const SITES_MAX: usize = 64;
 const HOSTS_MAX: usize = 128;
-/// Each site has a subnet of its own in the range that RFC 2544 sets aside for measurements.
+/// First two bytes of the subnets: each site has one of its own in the range that RFC 2544 sets aside for measurements.
 const NET: [u8; 2] = [198, 18];
 /// The gateway's number in each subnet.
 const GATEWAY: u8 = 254;
@@ -19,13 +19,13 @@ const GATEWAY: u8 = 254;
 /// Sites, hosts and links, checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// All chance of the emulation comes from this.
+    /// Seed of all chance of the emulation.
     pub seed: u64,
-    /// In the order of the file.
+    /// Sites in the order of the file.
     pub sites: Vec<Site>,
-    /// One for each direction, in the order of the file.
+    /// Links, one for each direction, in the order of the file.
     pub links: Vec<LinkPlan>,
-    /// Where the files of traces are looked for.
+    /// Folder of the trace files.
     folder: PathBuf,
 }
 
@@ -33,11 +33,11 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Site {
-    /// What links call it.
+    /// Name by which links refer to it.
     pub name: String,
     /// Names of its hosts.
     pub hosts: Vec<String>,
-    /// What each host's link to its site's switch carries, each way; without, as much as this machine can.
+    /// Bandwidth of each host's link to its site's switch, each way; if absent, as much as this machine can.
     pub lan_bandwidth: Option<Bandwidth>,
 }
 
@@ -48,50 +48,50 @@ pub struct LinkPlan {
     pub from: usize,
     /// Position of the site where it ends.
     pub to: usize,
-    /// What it does.
+    /// Description of the link.
     pub description: Description,
 }
 
-/// Why a file is no plan.
+/// The reason why a file is no plan.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// Not TOML, or not of this format.
+    /// Text that is not TOML, or not of this format.
     #[error("the file is no description of sites and links")]
     Syntax(#[source] Box<toml::de::Error>),
-    /// A later format.
+    /// A file of a later format.
     #[error("the file has format {given}; this program reads format 1")]
     Format {
-        /// As given.
+        /// Format as given.
         given: u32,
     },
-    /// A link is not described as one.
+    /// A link that is not described as one.
     #[error("the link from `{from}` to `{to}` cannot be read")]
     LinkSyntax {
-        /// As given.
+        /// Site as given.
         from: String,
-        /// As given.
+        /// Site as given.
         to: String,
-        /// What is wrong.
+        /// The cause.
         source: Box<toml::de::Error>,
     },
-    /// A link makes no sense.
+    /// A link that makes no sense.
     #[error("the link from `{from}` to `{to}` cannot be")]
     Link {
-        /// As given.
+        /// Site as given.
         from: String,
-        /// As given.
+        /// Site as given.
         to: String,
-        /// What is wrong.
+        /// The cause.
         source: Box<DescriptionError>,
     },
     /// A name that is no host's or site's.
     #[error("`{given}` is no name: it has 1 to 40 lower-case letters, digits and hyphens, and begins with a letter")]
     Name {
-        /// As given.
+        /// Name as given.
         given: String,
     },
-    /// A name twice.
+    /// A name that occurs twice.
     #[error("there are two {what}s called `{name}`")]
     Twice {
         /// Site or host.
@@ -99,22 +99,22 @@ pub enum PlanError {
         /// The name.
         name: String,
     },
-    /// Too few or too many.
+    /// A number that is too low or too high.
     #[error("{place} has {found} {what}; it must have 1 to {most}")]
     Number {
-        /// Where.
+        /// Place of the number.
         place: String,
-        /// What is counted.
+        /// Things that are counted.
         what: &'static str,
-        /// How many.
+        /// Number that was found.
         found: usize,
-        /// The most.
+        /// Greatest number.
         most: usize,
     },
-    /// No such site.
+    /// A site that is not known.
     #[error("a link names the site `{given}`; there are {known}")]
     Site {
-        /// As given.
+        /// Name as given.
         given: String,
         /// The sites' names.
         known: String,
@@ -122,17 +122,17 @@ pub enum PlanError {
     /// A link to where it begins, or a second one.
     #[error("there must be one link from `{from}` to `{to}`, between two different sites")]
     Pair {
-        /// As given.
+        /// Site as given.
         from: String,
-        /// As given.
+        /// Site as given.
         to: String,
     },
-    /// Nothing comes back.
+    /// A link without a way back.
     #[error("the link from `{from}` to `{to}` has no way back: describe the link from `{to}` to `{from}` too")]
     NoWayBack {
-        /// Where it begins.
+        /// Site where it begins.
         from: String,
-        /// Where it ends.
+        /// Site where it ends.
         to: String,
     },
 }
@@ -165,7 +165,7 @@ impl Plan {
     /// Reads and checks the text of a file; traces are looked for from `folder` on.
     ///
     /// # Errors
-    /// [`PlanError`] with what is wrong. Files of traces are read by [`link`](Self::link).
+    /// [`PlanError`] with the first fault. Files of traces are read by [`link`](Self::link).
     pub fn parse(text: &str, folder: &Path) -> Result<Self, PlanError> {
         let file: File = toml::from_str(text).map_err(|error| PlanError::Syntax(Box::new(error)))?;
         if file.format != 1 {
@@ -178,7 +178,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Sites and links that need no check, and no files.
+    /// Builds a plan of sites and links that need no check, and no files.
     pub(crate) fn of(sites: Vec<Site>, links: Vec<LinkPlan>) -> Self {
         Self { seed: default_seed(), sites, links, folder: PathBuf::new() }
     }
@@ -200,10 +200,10 @@ impl Plan {
         }
     }
 
-    /// The link at a position, ready to carry.
+    /// Returns the link at a position, ready to carry.
     ///
     /// # Errors
-    /// [`PlanError::Link`] when its description contradicts itself, or its trace cannot be read.
+    /// [`PlanError::Link`] if its description contradicts itself, or its trace cannot be read.
     pub fn link(&self, at: usize) -> Result<Link, PlanError> {
         let link = &self.links[at];
         let read = |path: &Path| std::fs::read_to_string(self.folder.join(path));
@@ -213,7 +213,7 @@ impl Plan {
         })
     }
 
-    /// All links, ready to carry.
+    /// Returns all links, ready to carry.
     ///
     /// # Errors
     /// As [`link`](Self::link).
@@ -221,13 +221,13 @@ impl Plan {
         (0..self.links.len()).map(|at| self.link(at)).collect()
     }
 
-    /// Names of the sites where a link begins and ends.
+    /// Returns the names of the sites where a link begins and ends.
     #[must_use]
     pub fn ends(&self, link: &LinkPlan) -> (String, String) {
         (self.sites[link.from].name.clone(), self.sites[link.to].name.clone())
     }
 
-    /// The address of a host of a site.
+    /// Returns the address of a host of a site.
     #[must_use]
     pub fn address(&self, site: usize, host: usize) -> Ipv4Addr {
         Self::in_subnet(site, host as u8 + 1)
@@ -245,13 +245,13 @@ impl Plan {
         Ipv4Addr::new(NET[0], NET[1], site as u8 + 1, number)
     }
 
-    /// The site of an address, if it is one of an emulation's.
+    /// Returns the site of an address, if it is one of an emulation's.
     pub(crate) fn site_of(address: [u8; 4]) -> Option<usize> {
         let [a, b, site, _] = address;
         ([a, b] == NET).then_some(usize::from(site).checked_sub(1)?)
     }
 
-    /// Lines of a file of hosts: the address and name of each.
+    /// Returns the lines of a file of hosts: the address and name of each.
     #[must_use]
     pub fn hosts_file(&self) -> String {
         let mut text = "127.0.0.1 localhost\n".to_owned();
@@ -264,7 +264,7 @@ impl Plan {
     }
 }
 
-/// What all chance of a link comes from, by its position: each direction has chance of its own.
+/// Returns the seed of all chance of a link, by its position: each direction has chance of its own.
 pub(crate) fn link_seed(seed: u64, at: usize) -> u64 {
     seed.wrapping_mul(1_000_003).wrapping_add(at as u64)
 }

@@ -1,4 +1,4 @@
-//! What a real link is like: messages to another host that answers, timed.
+//! Measurement of a real link: messages to another host that answers, timed.
 //!
 //! A message is its length in four bytes, highest first, and that many bytes; the answer is four bytes, or, where
 //! the highest bit of the length is set, as many bytes as the message had beside its length. Where the second
@@ -18,39 +18,40 @@ use units::Bandwidth;
 const ECHO: u32 = 1 << 31;
 /// The bit of a length that asks for sums of vectors of that length; their number follows in four bytes.
 const SUM: u32 = 1 << 30;
-/// What a vector has of each word before the first sum: whoever asked, and whoever is asked.
+/// Value of each word of a vector before the first sum: of the side that asked, and of the side that is asked.
 const OWN: [u64; 2] = [1, 2];
 /// Bytes of a word of a vector, and of the longest vector.
 const WORD_BYTES: u32 = 8;
 const VECTOR_BYTES_MAX: u32 = 4 << 20;
 /// Bytes of a length.
 pub(crate) const LENGTH_BYTES: u64 = 4;
-/// Sums that can be asked for at once.
+/// Greatest number of sums that can be asked for at once.
 const SUMS_MAX: u32 = 10_000;
-/// The longest message.
+/// Bytes of the longest message.
 const MESSAGE_BYTES_MAX: u32 = 16 << 20;
-/// The most that is written at once.
+/// Greatest number of bytes that are written at once.
 const BLOCK_BYTES: usize = 16 << 10;
-/// What an answer may take, or stand unread, before the other side counts as gone.
+/// Greatest time of an answer, or for which an answer stands unread, before the other side counts as gone.
 const ANSWER_MAX: Duration = Duration::from_secs(60);
-/// Connections that are answered at the same time. Each takes three vectors at most: 384 MiB together.
+/// Greatest number of connections that are answered at the same time. Each takes three vectors at most: 384 MiB
+/// together.
 const N_CONNECTIONS: usize = 32;
 
-/// What a probe sends.
+/// Messages that a probe sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Collector {
-    /// As the Network Weather Service: 4 bytes, then four times 16 KiB through a socket buffer of 32 KiB.
+    /// Messages of the Network Weather Service: 4 bytes, then four times 16 KiB through a socket buffer of 32 KiB.
     Nws,
-    /// As in a program that exchanges messages: 8 bytes, then two of 32 KiB, blocking.
+    /// Messages as in a program that exchanges messages: 8 bytes, then two of 32 KiB, blocking.
     Application,
 }
 
-/// What was measured.
+/// One measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
-    /// Of the short message and its answer.
+    /// Time of the short message and its answer.
     pub two_way: Duration,
-    /// Of the long ones, without the two-way latency. `None` where they took no longer than that.
+    /// Bandwidth of the long messages, without the two-way latency. `None` if they took no longer than that.
     pub bandwidth: Option<Bandwidth>,
 }
 
@@ -63,12 +64,12 @@ impl Probe {
     /// the connection.
     ///
     /// # Errors
-    /// When nobody answers there.
+    /// If nobody answers there.
     pub fn connect(address: SocketAddr) -> io::Result<Self> {
         Self::over(TcpStream::connect_timeout(&address, ANSWER_MAX)?)
     }
 
-    /// The same over a connection that is there.
+    /// Builds a probe over a connection that is there, likewise.
     pub(crate) fn over(stream: TcpStream) -> io::Result<Self> {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(ANSWER_MAX))?;
@@ -81,7 +82,7 @@ impl Probe {
     /// Measures once.
     ///
     /// # Errors
-    /// When the other side is gone.
+    /// If the other side is gone.
     pub fn sample(&mut self, collector: Collector) -> io::Result<Sample> {
         let (short_bytes, long_bytes, n_long) = match collector {
             Collector::Nws => {
@@ -100,19 +101,19 @@ impl Probe {
         Ok(Sample { two_way, bandwidth: Bandwidth::new(rate as u64).filter(|_| !on_the_wire.is_zero()) })
     }
 
-    /// What a message of `size_bytes` and one back take together.
+    /// Measures the time of a message of `size_bytes` and one back together.
     ///
     /// # Errors
-    /// When the other side is gone, or the message is longer than 16 MiB.
+    /// If the other side is gone, or the message is longer than 16 MiB.
     pub fn ping_pong(&mut self, size_bytes: u32) -> io::Result<Duration> {
         self.message(size_bytes, ECHO)
     }
 
-    /// What a sum over both sides takes on average, each of which has a vector of `size_bytes` in words of 8: an
+    /// Measures the mean time of a sum over both sides, each of which has a vector of `size_bytes` in words of 8: an
     /// allreduce of two ranks. They make `n` sums one after the other, and one before that is not timed.
     ///
     /// # Errors
-    /// When the other side is gone, has another sum, or the vector is of no such size or longer than 4 MiB.
+    /// If the other side is gone, has another sum, or the vector is of no such size or longer than 4 MiB.
     pub fn sums(&mut self, size_bytes: u32, n: u32) -> io::Result<Duration> {
         if !is_vector(size_bytes) || !(1..SUMS_MAX).contains(&n) {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -149,7 +150,7 @@ impl Probe {
 /// Answers probes until the process ends.
 ///
 /// # Errors
-/// When the listener breaks.
+/// If the listener breaks.
 pub fn answer(listener: &TcpListener) -> io::Result<()> {
     let door = Door::new(Limits::of(N_CONNECTIONS));
     loop {
@@ -163,7 +164,7 @@ pub fn answer(listener: &TcpListener) -> io::Result<()> {
     }
 }
 
-/// Until the other side ends the connection, or says something that is no message.
+/// Answers until the other side ends the connection, or sends something that is no message.
 fn answer_one(stream: &TcpStream, mut pass: Pass) {
     let mut is_welcome = prepare(stream).is_ok();
     while is_welcome && answer_message(stream).is_ok() {
@@ -171,7 +172,7 @@ fn answer_one(stream: &TcpStream, mut pass: Pass) {
     }
 }
 
-/// Who has gone without a word, or does not read its answers, does not keep its place.
+/// Prepares a connection: a peer that has gone silently, or does not read its answers, does not keep its place.
 fn prepare(stream: &TcpStream) -> io::Result<()> {
     SockRef::from(stream).set_keepalive(true)?;
     stream.set_write_timeout(Some(ANSWER_MAX))?;
@@ -232,7 +233,7 @@ struct Sums<'s> {
 }
 
 impl<'s> Sums<'s> {
-    /// The stream does not block from here on, as both sides write before they read.
+    /// Begins sums. The stream does not block from here on, as both sides write before they read.
     fn begin(stream: &'s TcpStream, size_bytes: u32, word: u64) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
         let own = vec![word; (size_bytes / WORD_BYTES) as usize];

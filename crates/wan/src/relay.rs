@@ -1,4 +1,5 @@
-//! A link for programs that know nothing of it: they connect to the relay instead of the target, and need no root.
+//! A link for programs that do not need to support it: they connect to the relay instead of the target, and need no
+//! root.
 //!
 //! What a relay cannot do: connecting ends in this machine's kernel, so that a client's `connect` returns at once.
 //! The round trip that it would have cost is waited before the first byte is taken from the client. The bytes of a
@@ -28,7 +29,7 @@ const N_RESERVED: usize = 128;
 /// Descriptors whose input is taken before what is due is looked for again.
 const N_AT_ONCE: usize = 64;
 
-/// What is relayed.
+/// The kind of messages that are relayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// Connections.
@@ -37,22 +38,22 @@ pub enum Protocol {
     Udp,
 }
 
-/// What a relay is to do.
+/// Settings of a relay.
 #[derive(Clone, Debug)]
 pub struct RelayPlan {
-    /// What is relayed.
+    /// The kind of messages that are relayed.
     pub protocol: Protocol,
-    /// Where clients find it; port 0 takes any.
+    /// Address at which clients find it; port 0 takes any.
     pub listen: SocketAddr,
-    /// Where it leads.
+    /// Address of the target.
     pub to: SocketAddr,
     /// The link from clients to the target.
     pub there: Description,
     /// The link from the target to clients.
     pub back: Description,
-    /// Clients at the same time; further connections are closed, further addresses not heard.
+    /// Greatest number of clients at the same time; further connections are closed, further addresses ignored.
     pub clients_max: usize,
-    /// All chance comes from this: that of an emulation with this seed, whose first two links are there and back.
+    /// Seed of all chance: that of an emulation with this seed, whose first two links are there and back.
     pub seed: u64,
 }
 
@@ -64,37 +65,37 @@ pub struct Relay {
     _thread: watch::Thread,
 }
 
-/// Why there is no relay.
+/// The reason why there is no relay.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RelayError {
-    /// A link makes no sense.
+    /// A link that makes no sense.
     #[error("the link {direction} cannot be")]
     Link {
-        /// There or back.
+        /// Direction of the link: there or back.
         direction: &'static str,
-        /// Why.
+        /// The cause.
         source: DescriptionError,
     },
-    /// Only datagrams can get lost.
+    /// A stream with losses or free order: only datagrams can get lost.
     #[error(
         "the bytes of a connection neither get lost nor overtake each other: leave out `loss`, and `order = \"free\"`, or relay UDP"
     )]
     Stream,
-    /// No address.
+    /// An address that cannot be had.
     #[error("cannot listen at {address}")]
     Listen {
-        /// Where.
+        /// The address.
         address: SocketAddr,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// The system refuses.
+    /// Refusal of the system.
     #[error("cannot start the relay")]
     Start(#[source] io::Error),
 }
 
-/// Something for each direction.
+/// A value for each direction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Both<T> {
     pub(crate) there: T,
@@ -111,28 +112,28 @@ pub(crate) enum Direction {
 /// A direction's link with its counts.
 pub(crate) struct Way {
     pub(crate) link: Link,
-    /// What may wait on it.
+    /// Size of the queue on it.
     pub(crate) queue: ByteCount,
     pub(crate) counts: Arc<Counts>,
-    /// Where the link's time begins.
+    /// Moment at which the link's time begins.
     origin: Instant,
 }
 
-/// What the loop drives: connections or datagrams.
+/// The carrier that the loop drives: connections or datagrams.
 pub(crate) trait Carrier {
-    /// A descriptor that was watched with this key has something.
+    /// Handles an event of the descriptor that was watched with this key.
     fn ready(&mut self, key: u64, flags: EventFlags);
-    /// Does what is due.
+    /// Carries out what is due.
     fn due(&mut self, now: Duration);
-    /// When something is due next.
+    /// Returns the moment at which something is due next.
     fn next_due(&self) -> Option<Duration>;
 }
 
 impl Relay {
-    /// Begins to relay; `read` gives the text of a trace file.
+    /// Begins to relay; `read` returns the text of a trace file.
     ///
     /// # Errors
-    /// [`RelayError`] when a link makes no sense, or there is nothing to listen at.
+    /// [`RelayError`] if a link makes no sense, or there is nothing to listen at.
     pub fn start(
         plan: &RelayPlan,
         read: impl Fn(&std::path::Path) -> io::Result<String>,
@@ -181,26 +182,27 @@ impl Relay {
         Ok(Self { address, directions, clients_max: plan.clients_max, _thread: thread })
     }
 
-    /// Where clients find it.
+    /// Returns the address at which clients find it.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Clients that have room at the same time: as many as were asked for, or as the limit of open files allows.
+    /// Returns the number of clients that have room at the same time: as many as were asked for, or as the limit of
+    /// open files allows.
     #[must_use]
     pub fn clients_max(&self) -> usize {
         self.clients_max
     }
 
-    /// What has been carried to the target, and back from it.
+    /// Returns the counts of the way to the target, and of the way back from it.
     #[must_use]
     pub fn directions(&self) -> [Arc<Counts>; 2] {
         [Arc::clone(&self.directions.there), Arc::clone(&self.directions.back)]
     }
 }
 
-/// Connections or datagrams, and what watches their descriptors.
+/// Connections or datagrams, and the epoll instance that watches their descriptors.
 struct AtWork<'c> {
     carrier: &'c mut dyn Carrier,
     epoll: &'c OwnedFd,
@@ -228,13 +230,13 @@ impl Shift for AtWork<'_> {
 }
 
 impl Way {
-    /// The link's time. To be asked for after a read: what was read was sent before it, so that nothing crosses too early,
-    /// however long this thread was held up.
+    /// Returns the link's time. To be called after a read: what was read was sent before it, so that nothing crosses
+    /// too early, however long this thread was held up.
     pub(crate) fn now(&self) -> Duration {
         self.origin.elapsed()
     }
 
-    /// A message was handed on that was due at this moment.
+    /// Counts a message that was handed on and was due at this moment.
     pub(crate) fn handed_on(&self, size: u64, due: Duration) {
         self.counts.arrived(size, self.now().saturating_sub(due));
     }
@@ -249,7 +251,7 @@ impl<T> Both<T> {
     }
 }
 
-/// Clients for which there are descriptors. One more would be neither accepted nor refused.
+/// Returns the number of clients for which there are descriptors. One more would be neither accepted nor refused.
 fn room(protocol: Protocol) -> usize {
     let each = match protocol {
         Protocol::Tcp => 2,
@@ -259,7 +261,7 @@ fn room(protocol: Protocol) -> usize {
     files.map_or(usize::MAX, |files| files.saturating_sub(N_RESERVED).max(each) / each)
 }
 
-/// What input is waited for.
+/// Returns the flags of the input that is waited for.
 pub(crate) fn wanted(reads: bool, writes: bool) -> EventFlags {
     let read = if reads { EventFlags::IN } else { EventFlags::empty() };
     let write = if writes { EventFlags::OUT } else { EventFlags::empty() };

@@ -18,17 +18,17 @@ use crate::emulation::{Emulation, EmulationError};
 use crate::host::Numbers;
 use crate::plan::Plan;
 
-/// Where emulations are found. Only root runs any.
+/// Folder of the emulations. Only root runs any.
 const FOLDER: &str = "/run/foretop-wan";
-/// In the environment of whatever runs in a host: the emulation's name.
+/// Environment variable of whatever runs in a host: the emulation's name.
 const MARK: &str = "FORETOP_WAN";
-/// Between two looks at who has not ended yet, and how many there are at most.
+/// Time between two checks for processes that have not ended yet, and greatest number of checks.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 const N_LOOKS: usize = 1_000;
 
 /// An emulation with a name.
 pub struct Run {
-    /// What it emulates.
+    /// The emulation.
     pub emulation: Emulation,
     name: String,
     /// The remote shell for launchers.
@@ -37,60 +37,60 @@ pub struct Run {
     _lock: File,
 }
 
-/// Why a run cannot begin, be found or be ended.
+/// The reason why a run cannot begin, be found or be ended.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// Two of a name.
+    /// A second run of the same name.
     #[error("the emulation `{name}` is running already; `foretop wan down {name}` ends it")]
     Running {
         /// Its name.
         name: String,
     },
-    /// Nothing of this name.
+    /// A host that no emulation has.
     #[error("no emulation has a host `{host}`; there are: {known}")]
     NoHost {
-        /// As given.
+        /// Name as given.
         host: String,
         /// All hosts there are.
         known: String,
     },
-    /// Several.
+    /// A host that several emulations have.
     #[error("several emulations have a host `{host}`: name one of {known}")]
     Ambiguous {
-        /// As given.
+        /// Name as given.
         host: String,
         /// Their full names.
         known: String,
     },
-    /// It does not end.
+    /// An emulation that does not end.
     #[error("what runs in the emulation `{name}` does not end")]
     Stays {
         /// Its name.
         name: String,
     },
-    /// Hosts cannot be made.
+    /// Hosts that cannot be made.
     #[error(transparent)]
     Emulation(#[from] EmulationError),
-    /// A file of the run.
+    /// Failure of a file of the run.
     #[error("cannot use `{}`", path.display())]
     File {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// The host is there and cannot be entered.
+    /// A host that is there and cannot be entered.
     #[error("cannot enter the host `{host}`")]
     Enter {
         /// Its name.
         host: String,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
 }
 
-/// What others must know.
+/// State of a run that other processes need.
 #[derive(Serialize, Deserialize)]
 struct State {
     pid: u32,
@@ -100,10 +100,10 @@ struct State {
 }
 
 impl Run {
-    /// Clears away what a run of this name left that was killed, and starts one. `program` is what is called with `wan exec`.
+    /// Clears away the rest of a killed run of this name, and starts one. `program` is what is called with `wan exec`.
     ///
     /// # Errors
-    /// [`RunError`] when one is running, or hosts cannot be made.
+    /// [`RunError`] if one is running, or hosts cannot be made.
     pub fn start(name: &str, plan: &Plan, program: &Path, watch: &Watch) -> Result<Self, RunError> {
         if !rustix::process::geteuid().is_root() {
             return Err(EmulationError::NotRoot.into());
@@ -143,7 +143,7 @@ impl Run {
         Ok(Self { emulation, name: name.to_owned(), shell, inodes: state.inodes, _lock: lock })
     }
 
-    /// The remote shell that launchers of MPI can be given.
+    /// Returns the path of the remote shell that launchers of MPI can be given.
     #[must_use]
     pub fn shell(&self) -> &Path {
         &self.shell
@@ -153,7 +153,7 @@ impl Run {
     /// host has that too. For what is started by an emulation's host or remote shell, that emulation's hosts come first.
     ///
     /// # Errors
-    /// [`RunError`] when there is no such host, or not only one.
+    /// [`RunError`] if there is no such host, or not only one.
     pub fn enter(wanted: &str) -> Result<Vec<(&'static str, String)>, RunError> {
         if !rustix::process::geteuid().is_root() {
             return Err(EmulationError::NotRoot.into());
@@ -206,10 +206,11 @@ impl Drop for Run {
     }
 }
 
-/// Ends the emulation `name` with all that runs in its hosts, or clears away what is left of it. Says whether there was anything.
+/// Ends the emulation `name` with all that runs in its hosts, or clears away what is left of it. Returns whether there
+/// was anything.
 ///
 /// # Errors
-/// [`RunError`] when something in it does not end.
+/// [`RunError`] if something in it does not end.
 pub fn take_down(name: &str) -> Result<bool, RunError> {
     match look(name)? {
         None => Ok(false),
@@ -230,7 +231,7 @@ pub fn take_down(name: &str) -> Result<bool, RunError> {
     }
 }
 
-/// Names of all runs, those of dead ones too.
+/// Returns the names of all runs, those of dead ones too.
 fn names() -> Result<Vec<String>, RunError> {
     let entries = match fs::read_dir(FOLDER) {
         Ok(entries) => entries,
@@ -242,7 +243,7 @@ fn names() -> Result<Vec<String>, RunError> {
     Ok(names)
 }
 
-/// A run's state, and whether its process lives.
+/// Reads a run's state, and whether its process lives.
 fn look(name: &str) -> Result<Option<(State, bool)>, RunError> {
     let path = Path::new(FOLDER).join(name).join("state.json");
     let mut file = match File::open(&path) {
@@ -269,7 +270,8 @@ fn clear_dead(name: &str) -> Result<(), RunError> {
     fs::remove_dir_all(&folder).map_err(|source| RunError::File { path: folder, source })
 }
 
-/// Ends what runs in these networks and bears this emulation's mark: numbers of namespaces are given again, and a mark can be inherited.
+/// Ends the programs in these networks that bear this emulation's mark: numbers of namespaces are given again, and a
+/// mark can be inherited.
 fn end_programs(name: &str, inodes: &BTreeSet<u64>) -> Result<(), RunError> {
     let mark = format!("{MARK}={name}").into_bytes();
     let is_ours = |process: &Path| {

@@ -1,4 +1,4 @@
-//! How precisely this machine can wait: Foretop's way beside others, in the same run.
+//! Precision of this machine's waits: Foretop's way beside others, in the same run.
 
 use std::io;
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -23,18 +23,18 @@ pub enum Way {
     HandOver,
 }
 
-/// How far waits were off, sorted; negative when they were early.
+/// Errors of waits, sorted; negative if they ended early.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Precision {
-    /// In nanoseconds.
+    /// Errors in nanoseconds.
     pub errors_ns: Vec<f64>,
 }
 
 impl Way {
-    /// All of them.
+    /// All ways.
     pub const ALL: [Self; 4] = [Self::Spin, Self::Sleep, Self::WholeMs, Self::HandOver];
 
-    /// What it is called.
+    /// Returns the name of the way.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -46,10 +46,10 @@ impl Way {
     }
 }
 
-/// Waits `n` times for `delay` in the given way, and says how far off it was each time.
+/// Waits `n` times for `delay` in the given way, and returns the error of each wait.
 ///
 /// # Errors
-/// When the system does not let a thread wait.
+/// If the system does not let a thread wait.
 pub fn measure(way: Way, delay: Duration, n: usize) -> io::Result<Precision> {
     let spinner = Spinner::default();
     let mut errors_ns = Vec::with_capacity(n);
@@ -68,12 +68,13 @@ pub fn measure(way: Way, delay: Duration, n: usize) -> io::Result<Precision> {
     Ok(Precision { errors_ns })
 }
 
-/// Spread evenly over a millisecond: a wait that ends with a millisecond must not begin the next one there.
+/// Returns a phase spread evenly over a millisecond: a wait that ends with a millisecond must not begin the next one
+/// there.
 fn phase(number: usize) -> Duration {
     Duration::from_nanos(number as u64 * 618_034 % 1_000_000)
 }
 
-/// How far off one wait is that begins after `phase`.
+/// Returns the error of one wait that begins after `phase`.
 fn wait(way: Way, delay: Duration, phase: Duration, spinner: &Spinner) -> io::Result<f64> {
     alarm::wait(&mut [], clock::instant() + phase, Duration::ZERO)?;
     let begin = clock::instant();
@@ -90,8 +91,8 @@ fn wait(way: Way, delay: Duration, phase: Duration, spinner: &Spinner) -> io::Re
     Ok(begin.elapsed().as_nanos() as f64 - delay.as_nanos() as f64)
 }
 
-/// A packet of mahimahi's is stamped with the millisecond in which it came, and released in the one in which its
-/// delay is over.
+/// Waits as mahimahi does: a packet is stamped with the millisecond in which it came, and released in the one in which
+/// its delay is over.
 fn wait_whole_ms(delay: Duration) -> io::Result<()> {
     let whole_ms = || clock::monotonic_ns() / 1_000_000;
     let released_ms = whole_ms() + delay.as_millis() as u64;
@@ -115,7 +116,7 @@ struct Spinner {
 #[derive(Default)]
 struct Waiting {
     is_spinning: bool,
-    /// When the threads that are blocked are done.
+    /// Times at which the threads that are blocked are done.
     blocked: Vec<Instant>,
 }
 

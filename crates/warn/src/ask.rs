@@ -1,4 +1,4 @@
-//! How probable something is, from the samples so far.
+//! Probability that something comes true, from the samples so far.
 
 use std::time::Duration;
 
@@ -15,20 +15,20 @@ const N_PATHS_RECORD: usize = 250;
 /// Earlier answers in a record, at most.
 const N_RECORD_MAX: usize = 200;
 
-/// The record begins when so much of the series is known: before, forecasts are those of a young series.
+/// Share of the series that is known when the record begins: before, forecasts are those of a young series.
 const SHARE_YOUNG: f64 = 0.3;
 
 /// Evenly spaced samples, and how to look ahead from them.
 #[derive(Clone, Debug)]
 pub struct History<'a> {
-    /// Of each signal of the expression, in their order, equally many: oldest first, NaN for a gap.
+    /// Samples of each signal of the expression, in the signals' order, equally many: oldest first, NaN for a gap.
     pub samples: &'a [Vec<f64>],
-    /// Of the expression, as far as the question goes; it has taken none of them.
+    /// Foresight of the expression, as far as the question goes; it has taken none of the samples.
     pub foresight: Foresight,
 }
 
 impl History<'_> {
-    /// How many steps there are.
+    /// Returns the number of steps.
     #[must_use]
     pub fn n(&self) -> usize {
         self.samples.iter().map(Vec::len).min().unwrap_or(0)
@@ -40,16 +40,16 @@ impl History<'_> {
     }
 }
 
-/// What an outlook has to know of a series.
+/// Properties of a series that an outlook needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
-    /// Where the first step begins.
+    /// Begin of the first step.
     pub start: Timestamp,
-    /// How long each is.
+    /// Length of each step.
     pub step: Duration,
-    /// How many of them are looked at, at most: of a season that is longer nothing can be said.
+    /// Largest number of steps that are looked at: of a season that is longer nothing can be said.
     pub n_steps: usize,
-    /// What the quantity can be, both ends included.
+    /// Range of the quantity, both ends included.
     pub range: (f64, f64),
     /// The days and weeks that it may follow, and with them any other season; `None` to see none at all.
     pub calendar: Option<&'a Calendar>,
@@ -71,10 +71,10 @@ impl Frame<'_> {
     }
 }
 
-/// How probable it is, and when it will be.
+/// Probability that a question comes true, and the time when it will.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Chance {
-    /// In [0, 1].
+    /// Probability, in [0, 1].
     pub probability: f64,
     /// The leads by which it is true with probability 0.1, 0.5 and 0.9; `None` for later than was asked about, and where only the end of the time can tell.
     pub leads: [Option<usize>; 3],
@@ -83,13 +83,13 @@ pub struct Chance {
 /// A chance, and what such answers were worth.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// How probable it is, and when it will be.
+    /// Probability that the question comes true, and the time when it will.
     pub chance: Chance,
-    /// What may come, of which it is a share.
+    /// Futures that may come, of which the chance is a share.
     pub futures: Paths,
     /// Those that were found beside days and weeks, the one that explains most first.
     pub seasons: Vec<FoundSeason>,
-    /// Of the same question, asked at earlier moments of the same series about what is known by now.
+    /// Record of the same question, asked at earlier moments of the same series about what is known by now.
     pub record: Record,
 }
 
@@ -142,16 +142,16 @@ pub fn rehearse(
     (foresight, records)
 }
 
-/// What may come after the samples that `foresight` has taken; `None` when they are too few for any forecast. The same seed draws the same
-/// futures.
+/// Draws what may come after the samples that `foresight` has taken; `None` when the samples are too few for any
+/// forecast. The same seed draws the same futures.
 #[must_use]
 pub fn futures(foresight: &Foresight, n_leads: usize, seed: u64) -> Option<Paths> {
     foresight.is_ready().then(|| foresight.paths(N_PATHS, n_leads, seed))
 }
 
 impl Chance {
-    /// That of a question, by the share of futures in which it comes true and what such shares are worth. When it comes, if it does, is as in these
-    /// futures.
+    /// Returns the chance of a question, by the share of futures in which it comes true and what such shares are
+    /// worth. The time when it comes true, if it does, is as in these futures.
     #[must_use]
     pub fn of(futures: &Paths, question: &Question, worth: Worth) -> Self {
         let mut leads = question.of_paths(futures);

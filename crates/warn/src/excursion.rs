@@ -8,7 +8,8 @@ use crate::statement::{Comparison, Subject};
 /// The share of samples below the range, and above it.
 const TAIL: f64 = 0.01;
 
-/// How far beyond it counts as left, as a share of its width: a series that stands still at its end does not leave it by a rounding error.
+/// Distance beyond the range that counts as left, as a share of the range's width: a series that stands still at its
+/// end does not leave it by a rounding error.
 const MARGIN: f64 = 0.05;
 
 /// Moments of the past at which it is looked whether it came, within the time that is looked ahead.
@@ -17,9 +18,9 @@ const N_LOOKS: usize = 8;
 /// The range that a series kept to but for a hundredth of the time below it and a hundredth above, a twentieth wider.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Usual {
-    /// Below the 1st percentile.
+    /// Lower end, below the 1st percentile.
     pub lower: f64,
-    /// Above the 99th percentile.
+    /// Upper end, above the 99th percentile.
     pub upper: f64,
 }
 
@@ -27,7 +28,8 @@ impl Usual {
     /// Known samples without which a hundredth of them is not known.
     pub const N_MIN: usize = 100;
 
-    /// That of these samples, NaN for a gap; `None` when fewer than 100 are known, or nearly all are the same.
+    /// Returns the usual range of these samples, NaN for a gap; `None` when fewer than 100 are known, or nearly all
+    /// are the same.
     #[must_use]
     pub fn of(samples: &[f64]) -> Option<Self> {
         let known: Vec<f64> = samples.iter().copied().filter(|sample| !sample.is_nan()).collect();

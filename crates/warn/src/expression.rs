@@ -1,4 +1,4 @@
-//! What of signals is compared: one of them, or sums, differences and ratios.
+//! Expressions of signals that are compared: one signal, or sums, differences and ratios.
 
 use std::fmt;
 use std::str::FromStr;
@@ -37,7 +37,7 @@ pub struct Expression {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Part {
-    /// By its place among the signals.
+    /// Signal, by its place among the signals.
     Signal(usize),
     Of(Operator),
 }
@@ -49,7 +49,7 @@ enum Operator {
     Ratio,
 }
 
-/// Why something is no expression, or none of these signals.
+/// The reason why something is no expression, or none of these signals.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExpressionError {
@@ -58,17 +58,17 @@ pub enum ExpressionError {
         "`{text}`: {wanted} is missing {place}; write for example `cpu.user + cpu.system`, with spaces around `+`, `-` and `/`, and names with spaces in double quotes"
     )]
     Missing {
-        /// What was written.
+        /// The text as written.
         text: String,
         /// A signal, an operator or a bracket.
         wanted: &'static str,
-        /// Where.
+        /// The place.
         place: String,
     },
     /// More than it may have.
     #[error("`{text}` is of more than 8 signals, or has brackets within more than 16 others; ask about parts of it")]
     TooLarge {
-        /// What was written.
+        /// The text as written.
         text: String,
     },
     /// Two signals that cannot be added.
@@ -78,11 +78,11 @@ pub enum ExpressionError {
     Units {
         /// The left side.
         left: String,
-        /// What it counts.
+        /// Unit of the left side.
         left_unit: String,
         /// The right side.
         right: String,
-        /// What that counts.
+        /// Unit of the right side.
         right_unit: String,
     },
 }
@@ -100,7 +100,7 @@ impl Expression {
         self.parts.len() == 1
     }
 
-    /// What it is where its signals, in their order, have these values; NaN where it divides by 0.
+    /// Returns the value of the expression for these values of its signals, in their order; NaN if it divides by 0.
     ///
     /// # Panics
     /// Unless there is a value for each signal.
@@ -116,7 +116,8 @@ impl Expression {
         if value.is_finite() { value } else { f64::NAN }
     }
 
-    /// What it counts where its signals, in their order, count this: `ratio` for a share of the same.
+    /// Returns the unit of the expression for these units of its signals, in their order: `ratio` for a share of the
+    /// same.
     ///
     /// # Errors
     /// For sums and differences of what is not in one unit.
@@ -261,7 +262,7 @@ pub(crate) fn outside_quotes(text: &str) -> impl Iterator<Item = (usize, char)> 
     })
 }
 
-/// With one space between words, and none within brackets.
+/// Returns the words with one space between them, and none within brackets.
 fn spelled(words: &[&str]) -> String {
     let mut text = String::new();
     for word in words {

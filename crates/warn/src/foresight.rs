@@ -1,4 +1,4 @@
-//! What comes of an expression, from its signals.
+//! Futures of an expression, from its signals.
 
 use predict::{FoundSeason, Joint, Outlook, Paths};
 
@@ -14,7 +14,7 @@ pub struct Foresight {
 }
 
 impl Foresight {
-    /// From an outlook of each signal, in their order, that has no sample yet.
+    /// Builds the foresight from an outlook of each signal, in the signals' order, that has no sample yet.
     ///
     /// # Panics
     /// Unless there is one for each, and all go equally far.
@@ -24,12 +24,12 @@ impl Foresight {
         Self { expression, series: Joint::new(outlooks) }
     }
 
-    /// What the expression is at each step.
+    /// Returns the value of the expression at each step.
     pub(crate) fn values(&self, rows: &[Vec<f64>]) -> Vec<f64> {
         rows.iter().map(|row| self.expression.value(row)).collect()
     }
 
-    /// Takes the next sample of each signal, NaN for a gap; what it makes of the expression.
+    /// Takes the next sample of each signal, NaN for a gap; returns the value of the expression.
     ///
     /// # Panics
     /// Unless there is one for each.

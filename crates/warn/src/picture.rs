@@ -10,28 +10,28 @@ use text::figure::axis_unit;
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 340.0;
 
-/// What the chart leaves for the marks, to make the bars of neighbouring steps meet.
+/// Width that the chart leaves for the marks, to make the bars of neighbouring steps meet.
 const FIELD_WIDTH: f64 = 660.0;
 
 /// The shares of futures in the two bands, the wider one first, and their colours.
 const BANDS: [(f64, Colour); 2] = [(0.95, Colour(0xf8, 0xe6, 0xdc)), (0.8, Colour(0xf0, 0xc9, 0xb4))];
 
-/// What is to be seen of a question.
+/// Contents of a question's picture.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
-    /// What is asked, and how probable it is.
+    /// The question, and its probability.
     pub title: &'a str,
-    /// Of what and when.
+    /// The source and the time of the values.
     pub caption: &'a str,
-    /// What the values count.
+    /// Unit of the values.
     pub unit: &'a str,
-    /// How long a step is.
+    /// Length of a step.
     pub step: Duration,
     /// The values of the steps so far, the last one now; NaN for a gap.
     pub known: &'a [f64],
-    /// What may come after them.
+    /// Futures that may come after them.
     pub futures: &'a Paths,
-    /// What the values are compared with.
+    /// Line that the values are compared with.
     pub line: f64,
 }
 

@@ -11,19 +11,19 @@ use crate::steps::n_steps;
 /// Whether a series does something within so many steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Question {
-    /// What is compared.
+    /// The quantity that is compared.
     pub subject: Subject,
-    /// How.
+    /// The comparison.
     pub comparison: Comparison,
-    /// With what, in the unit of the series.
+    /// Line of the comparison, in the unit of the series.
     pub line: f64,
-    /// Within how many steps, at least 1.
+    /// Number of steps within which it is to come true, at least 1.
     pub n_leads: usize,
-    /// For how many steps in a row [`Subject::Any`] has to hold, at least 1.
+    /// Number of steps in a row for which [`Subject::Any`] has to hold, at least 1.
     pub n_sustained: usize,
 }
 
-/// What is known of one course of values so far.
+/// State of one course of values so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Course {
     n: usize,
@@ -34,7 +34,7 @@ struct Course {
     first: Option<usize>,
 }
 
-/// Why a statement and a time make no question.
+/// The reason why a statement and a time make no question.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum QuestionError {

@@ -1,4 +1,4 @@
-//! When somebody wants to be warned, as TOML.
+//! Rules for the warnings that somebody wants, as TOML.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -36,15 +36,15 @@ pub struct Rules(Vec<Rule>);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// What the warning is called; no other rule of the file has this name.
+    /// Name of the warning; no other rule of the file has this name.
     pub name: String,
-    /// What is not to happen.
+    /// Statement of what is not to happen.
     #[serde(serialize_with = "as_text", deserialize_with = "from_text")]
     pub when: Statement,
-    /// How far ahead to look.
+    /// Time to look ahead.
     #[serde(serialize_with = "as_span", deserialize_with = "from_span")]
     pub within: Duration,
-    /// For how long it has to last.
+    /// Time for which the statement has to last.
     #[serde(rename = "for", default, skip_serializing_if = "Option::is_none")]
     #[serde(serialize_with = "as_optional_span", deserialize_with = "from_optional_span")]
     pub lasting: Option<Duration>,
@@ -56,22 +56,22 @@ pub struct Rule {
     pub clear: f64,
 }
 
-/// Why something is no file of rules.
+/// The reason why something is no file of rules.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RulesError {
     /// It is no TOML, or has other keys.
     #[error("line {line}: {message}")]
     Text {
-        /// Where, from 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// What the parser says.
+        /// Message of the parser.
         message: String,
     },
     /// No rule, or more than there may be.
     #[error("there are {given} rules; a file has 1 to 10,000 `[[rule]]` tables")]
     Count {
-        /// How many there are.
+        /// Number of rules that there are.
         given: usize,
     },
     /// Two rules of one name.
@@ -83,35 +83,35 @@ pub enum RulesError {
     /// A rule that makes no sense.
     #[error("rule `{}` cannot be used", name.escape_debug())]
     Rule {
-        /// What it is called.
+        /// Name of the rule.
         name: String,
-        /// Why not.
+        /// The reason.
         source: RuleError,
     },
 }
 
-/// Why a rule makes no sense.
+/// The reason why a rule makes no sense.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RuleError {
     /// A name that cannot be shown.
     #[error("`{}` cannot be a rule's name: it must be 1 to 100 bytes without control characters", name.escape_debug())]
     Name {
-        /// What was given, or its beginning.
+        /// The name as given, or its beginning.
         name: String,
     },
     /// More text than a statement needs.
     #[error("`when` has {n_bytes} bytes; 2,000 is the most")]
     TooLong {
-        /// How many it has.
+        /// Number of bytes that the statement has.
         n_bytes: usize,
     },
     /// Probabilities that make no sense.
     #[error("`raise` is {raise} and `clear` is {clear}; 0 <= clear <= raise <= 1 and raise above 0 is right")]
     Probabilities {
-        /// When it is to be raised.
+        /// Probability from which on the warning is to stand.
         raise: f64,
-        /// When it is to be taken back.
+        /// Probability below which the warning is to be taken back.
         clear: f64,
     },
     /// A time of 0.
@@ -169,7 +169,8 @@ impl Rule {
         Ok(())
     }
 
-    /// Why it cannot warn as long as no more than this is known of its signals; `None` where that is enough.
+    /// Returns the reason why the rule cannot warn as long as no more than this is known of its signals; `None` if
+    /// that is enough.
     #[must_use]
     pub fn too_young(&self, known: Duration) -> Option<String> {
         let Self { when, within, .. } = self;
@@ -186,7 +187,7 @@ impl Rule {
     }
 }
 
-/// How probable a statement is, for people: `memory.available < 500MB within 30m: 85 %`.
+/// Returns a statement and its probability, for people: `memory.available < 500MB within 30m: 85 %`.
 #[must_use]
 pub fn says(statement: &Statement, within: Duration, lasting: Option<Duration>, probability: f64) -> String {
     let lasting = lasting.map_or_else(String::new, |lasting| format!(" for {}", span::format(lasting)));
@@ -219,7 +220,7 @@ impl Rules {
         toml::to_string(&File { rule: rules }).expect("text and numbers have a form in TOML")
     }
 
-    /// In the order of the file.
+    /// Returns the rules in the order of the file.
     #[must_use]
     pub fn rules(&self) -> &[Rule] {
         &self.0

@@ -1,4 +1,4 @@
-//! What somebody says of a signal's future, as text.
+//! Statements about a signal's future, as text.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,18 +21,18 @@ use crate::name;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
-    /// What of the signal is compared.
+    /// The quantity of the signal that is compared.
     pub subject: Subject,
     /// The signal, or an expression of several.
     pub of: Expression,
-    /// How it is compared.
+    /// The comparison.
     pub comparison: Comparison,
     number: f64,
-    /// What was written after the number.
+    /// Text after the number.
     unit: String,
 }
 
-/// What of a signal is compared, over the time that is asked about.
+/// Quantity of a signal that is compared, over the time that is asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// Its values: true as soon as one of them is.
@@ -45,7 +45,7 @@ pub enum Subject {
     Mean,
 }
 
-/// How something is compared with a number.
+/// Comparison of something with a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
     /// `>`
@@ -58,45 +58,45 @@ pub enum Comparison {
     AtMost,
 }
 
-/// Why something is no statement, or none about this signal.
+/// The reason why something is no statement, or none about this signal.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StatementError {
     /// There is nothing to compare by.
     #[error("`{text}` compares nothing; write for example `cpu.busy > 90 %` or `max(load.1m) >= 4`")]
     NoComparison {
-        /// What was written.
+        /// The text as written.
         text: String,
     },
-    /// It is compared by what there is not.
+    /// A comparison that there is not.
     #[error("`{text}` compares by `{comparison}`; a statement compares by `<`, `<=`, `>` or `>=`")]
     Equality {
-        /// What was written.
+        /// The text as written.
         text: String,
-        /// How it compares.
+        /// The comparison.
         comparison: String,
     },
     /// There is no name on the left.
     #[error("`{text}` names no signal before its `{comparison}`; write for example `cpu.busy > 90 %`")]
     NoSignal {
-        /// What was written.
+        /// The text as written.
         text: String,
-        /// How it compares.
+        /// The comparison.
         comparison: String,
     },
-    /// What is on the left cannot be read.
+    /// An expression on the left that cannot be read.
     #[error(transparent)]
     Expression(#[from] ExpressionError),
     /// A function that there is not.
     #[error("`{name}` is nothing that a statement can take of a signal; `max`, `min` and `mean` are")]
     UnknownSubject {
-        /// What was written before the bracket.
+        /// The text before the bracket, as written.
         name: String,
     },
-    /// What is on the right is no finite number.
+    /// A text on the right that is no finite number.
     #[error("`{given}` is no number to compare with; write for example `90 %`, `4` or `500 MB`")]
     Number {
-        /// What was written.
+        /// The text as written.
         given: String,
     },
     /// The signal counts something else.
@@ -104,11 +104,11 @@ pub enum StatementError {
     Unit {
         /// The signal's name.
         signal: String,
-        /// What it counts.
+        /// Unit of the signal.
         unit: String,
         /// The number and unit of the statement.
         given: String,
-        /// What would be right.
+        /// An example of what would be right.
         example: String,
     },
 }
@@ -233,7 +233,7 @@ impl FromStr for Statement {
     }
 }
 
-/// Where the comparison begins.
+/// Returns the position where the comparison begins.
 fn comparison_at(text: &str) -> Option<usize> {
     outside_quotes(text).find(|(_, letter)| matches!(letter, '<' | '>')).map(|(at, _)| at)
 }

@@ -1,4 +1,4 @@
-//! In which steps a look ahead is made.
+//! Steps in which a look ahead is made.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -18,12 +18,12 @@ const STEPS: [Duration; 4] =
 /// The furthest that is looked ahead.
 pub const HORIZON_MAX: Duration = Duration::from_secs(14 * 86_400);
 
-/// How far the model that follows a series' samples is asked, in time and in steps: beyond, its forecasts have come to rest, and what counts
-/// is the time of day.
+/// Longest horizon for which the model that follows a series' samples is asked, in time and in steps: beyond, its
+/// forecasts have come to rest, and what counts is the time of day.
 const NEAR_MAX: Duration = Duration::from_secs(3600);
 const N_STEPS_NEAR: u32 = 600;
 
-/// How far back is looked: four weeks, or as many steps.
+/// Length of the past that is looked at: four weeks, or as many steps.
 const HISTORY_MAX: Duration = Duration::from_secs(28 * 86_400);
 const N_HISTORY_MAX: u32 = 40_320;
 
@@ -33,8 +33,9 @@ const N_HISTORY_BESIDE: u32 = 8192;
 /// A series whose last sample is longer ago than this and three of its own steps is said to be silent.
 const SILENCE_MIN: Duration = Duration::from_secs(300);
 
-/// Since when a series has had no sample: `last`, the moment of its last one, unless the next ones can still come. `own` is the time
-/// between two samples, and not the step in which the series is looked at: a longer step would hide an hour of silence.
+/// Returns the time since which a series has had no sample: `last`, the moment of its last one, unless the next ones
+/// can still come. `own` is the time between two samples, and not the step in which the series is looked at: a longer
+/// step would hide an hour of silence.
 #[must_use]
 pub fn no_sample_since(last: Timestamp, own: Duration, now: Timestamp) -> Option<Timestamp> {
     (now.saturating_since(last) > SILENCE_MIN + own.saturating_mul(3)).then_some(last)
@@ -77,26 +78,27 @@ pub fn near(own: Duration) -> Duration {
     NEAR_MAX.min(own.saturating_mul(N_STEPS_NEAR))
 }
 
-/// How much of the past is looked at in such steps.
+/// Returns the length of the past that is looked at in such steps.
 #[must_use]
 pub fn past(step: Duration) -> Duration {
     HISTORY_MAX.min(step.saturating_mul(N_HISTORY_MAX))
 }
 
-/// How much of the past is looked at in steps by which forecasts of others are only corrected.
+/// Returns the length of the past that is looked at in steps by which forecasts of others are only corrected.
 #[must_use]
 pub fn past_beside(step: Duration) -> Duration {
     past(step).min(step.saturating_mul(N_HISTORY_BESIDE))
 }
 
-/// How many steps it takes to cover a length of time.
+/// Returns the number of steps that it takes to cover a length of time.
 #[must_use]
 pub fn n_steps(length: Duration, step: Duration) -> u128 {
     length.as_nanos().div_ceil(step.as_nanos().max(1))
 }
 
-/// Which samples of several series are of the time in which all are known, and when that begins; `None` where there is none, or where their steps do not
-/// begin at the same moments. Of each series it takes the begin of the first step and how many there are, all of them `step` long.
+/// Returns the begin of the time in which all of several series are known, and the range of each series' samples in
+/// that time; `None` if there is no such time, or if the steps of the series do not begin at the same moments. Of each
+/// series the function takes the begin of the first step and the number of steps, all of them `step` long.
 #[must_use]
 pub fn in_common(series: &[(Timestamp, usize)], step: Duration) -> Option<(Timestamp, Vec<Range<usize>>)> {
     let begin = series.iter().map(|(start, _)| *start).max()?;

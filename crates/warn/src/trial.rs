@@ -1,4 +1,4 @@
-//! What a rule would have done: its warnings over the past, and what came of them.
+//! Trial of a rule: the warnings that it would have given over the past, and what came of them.
 
 use predict::{Cancel, Record, Worth};
 
@@ -22,7 +22,7 @@ pub struct Alarm {
     stands: bool,
 }
 
-/// What became of a rule's warnings over a stretch of time.
+/// Outcome of a rule's warnings over a stretch of time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trial {
     /// Steps that were looked at.
@@ -33,9 +33,10 @@ pub struct Trial {
     pub n_right: usize,
     /// Those that were raised when it was there already, or had been within that time.
     pub n_late: usize,
-    /// How many times it came, after having been away for as long as the rule looks ahead.
+    /// Number of times that it came, after having been away for as long as the rule looks ahead.
     pub n_events: usize,
-    /// How many steps before it came the warning was raised, or as many as the rule looks ahead where that is less, for each time that one stood.
+    /// Number of steps before it came at which the warning was raised, at most as many as the rule looks ahead, for
+    /// each time that a warning stood.
     pub leads: Vec<usize>,
 }
 
@@ -62,7 +63,8 @@ impl Alarm {
         self.stands
     }
 
-    /// Hears of a probability, and says whether that has raised it (`Some(true)`) or had it taken back (`Some(false)`).
+    /// Updates the alarm with a probability; returns whether that has raised it (`Some(true)`) or had it taken back
+    /// (`Some(false)`).
     pub fn hear(&mut self, probability: f64) -> Option<bool> {
         let stands = if self.stands { probability >= self.clear } else { probability >= self.raise };
         (std::mem::replace(&mut self.stands, stands) != stands).then_some(stands)

@@ -17,10 +17,10 @@ use clock::Clock;
 
 pub use thread::{Stop, Thread};
 
-/// How long something is a problem after it failed last: whoever looks once a minute sees it.
+/// Time for which something is a problem after it failed last: whoever looks once a minute sees it.
 const RECENT: Duration = Duration::from_secs(60);
 
-/// What follows a panic.
+/// The consequence of a panic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnPanic {
     /// The work begins again, after a pause that grows from a tenth of a second to a minute.
@@ -29,7 +29,7 @@ pub enum OnPanic {
     End,
 }
 
-/// What runs in a process, and which of it failed. Clones share everything.
+/// The threads that run in a process, and those of them that failed. Clones share everything.
 #[derive(Clone)]
 pub struct Watch(Arc<Shared>);
 
@@ -40,17 +40,17 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// By the names of the threads.
+    /// Failures, by the names of the threads.
     failures: BTreeMap<String, Failure>,
     n_panics: u64,
     fatal: Option<String>,
     log: Log,
 }
 
-/// How writing the log goes.
+/// State of writing the log.
 #[derive(Default)]
 struct Log {
-    /// Why the last line could not be written.
+    /// The reason why the last line could not be written.
     problem: Option<String>,
     n_lost: u64,
 }
@@ -89,7 +89,7 @@ impl Watch {
         state.fatal.iter().cloned().chain(begun_again).chain(log).collect()
     }
 
-    /// Why the process has to end, once a thread that it cannot do without has panicked.
+    /// Returns the reason why the process has to end, once a thread that it cannot do without has panicked.
     #[must_use]
     pub fn fatal(&self) -> Option<String> {
         self.lock().fatal.clone()
@@ -142,7 +142,7 @@ impl Watch {
         }
     }
 
-    /// How long ago the thread of this name failed last, if ever.
+    /// Returns the time since the thread of this name failed last, if it ever did.
     fn since_failure(&self, name: &str) -> Option<Duration> {
         let now = self.0.clock.monotonic();
         self.lock().failures.get(name).map(|failure| now.saturating_sub(failure.at))

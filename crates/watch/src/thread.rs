@@ -21,7 +21,7 @@ pub struct Thread {
     handle: Option<JoinHandle<()>>,
 }
 
-/// Tells a thread to end.
+/// A request to a thread to end.
 #[derive(Debug, Default)]
 pub struct Stop {
     is_asked: Mutex<bool>,
@@ -85,14 +85,14 @@ fn run(watch: &Watch, name: &str, on_panic: OnPanic, stop: &Stop, work: &mut dyn
     watch.ended(name);
 }
 
-/// What was said, where it is text, as it is unless somebody panics with another value.
+/// Returns the message of a panic if it is text, as it is unless somebody panics with another value.
 fn message_of(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
     text.unwrap_or("it did not say why").to_owned()
 }
 
 impl Stop {
-    /// Waits for `span`, or until it is asked for. Says whether it is.
+    /// Waits for `span`, or until the end is asked for; returns whether it is.
     pub fn wait(&self, span: Duration) -> bool {
         let is_asked = self.is_asked.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.changed.wait_timeout_while(is_asked, span, |is_asked| !*is_asked);

@@ -7,15 +7,15 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Exp1, Pareto};
 use serde::{Deserialize, Serialize};
 
-/// Where the heavy tail is cut, in means: at a shape of 1.5 one draw in two million is longer.
+/// Length at which the heavy tail is cut, in means: at a shape of 1.5 one draw in two million is longer.
 const LONGEST_MEANS: f64 = 5000.0;
 
-/// Which draws a worker makes.
+/// Stream from which a worker draws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stream {
-    /// Of the whole load.
+    /// Seed of the whole load.
     pub seed: u64,
-    /// Its own number.
+    /// Number of the stream.
     pub number: u64,
 }
 
@@ -40,7 +40,7 @@ impl Chance {
         mean.mul_f64(self.exponential())
     }
 
-    /// From a distribution with a heavy tail: Pareto of this shape, which is above 1.
+    /// Draws from a distribution with a heavy tail: Pareto of this shape, which is above 1.
     pub(crate) fn heavy(&mut self, mean: Duration, shape: f64) -> Duration {
         let least = (shape - 1.0) / shape;
         let pareto = Pareto::new(least, shape).expect("a scale and a shape above zero");

@@ -1,66 +1,66 @@
-//! What can go wrong with a load.
+//! Errors of a load.
 
 use std::{ffi::OsString, fmt, io, path::PathBuf, process::ExitStatus, time::Duration};
 
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-/// Why a load cannot be made, or is no longer whole.
+/// Reasons why a load cannot be made, or is no longer whole.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
     /// The program of the workers cannot be run.
     #[error("cannot start `{}` as a worker", program.display())]
     Start {
-        /// What was to be run.
+        /// The program that was to be run.
         program: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// This user lacks the right to what a worker has to do.
+    /// A right that this user lacks to what a worker has to do.
     #[error("a worker may not {step}: needs root, or the permission")]
     NotPermitted {
-        /// What it was about to do.
+        /// The step that the worker was about to take.
         step: Step,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// A worker could not do what it has to.
     #[error("a worker cannot {step}")]
     Failed {
-        /// What it was about to do.
+        /// The step that the worker was about to take.
         step: Step,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// The scratch file cannot be made, written or read back.
     #[error("cannot use a scratch file in `{}`: needs a directory on a disk with 32 MiB to spare", directory.display())]
     Scratch {
-        /// Where it was to be; `TMPDIR` names another place.
+        /// The directory where the file was to be; `TMPDIR` names another place.
         directory: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// A worker is gone that should have run until it is stopped.
     #[error("a worker ended by itself ({status}): needs to run until it is stopped")]
     Ended {
-        /// How.
+        /// The status with which the worker ended.
         status: ExitStatus,
     },
-    /// What was started does not behave as a worker.
+    /// A started program that does not behave as a worker.
     #[error("`{}` said `{said}` for a worker: needs to call `workload::work` with its last argument", program.display())]
     NoWorker {
-        /// What was run.
+        /// The program that was run.
         program: PathBuf,
         /// Its first line.
         said: String,
     },
-    /// What was started says nothing.
+    /// A started program that writes nothing.
     #[error("`{}` said nothing for {limit:?}: needs to be a worker, and a host that can start one in that time", program.display())]
     Silent {
-        /// What was run.
+        /// The program that was run.
         program: PathBuf,
-        /// How long it was waited for.
+        /// The time for which its first line was awaited.
         limit: Duration,
     },
     /// The arguments of a worker are not those that it was started with.
@@ -78,9 +78,9 @@ pub enum LoadError {
     /// A control group cannot be made.
     #[error("cannot make a control group in `{}`: needs root, or a group that is delegated to this user", parent.display())]
     Group {
-        /// Where it was to be.
+        /// The directory where the group was to be.
         parent: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// A control group takes no limit.
@@ -88,9 +88,9 @@ pub enum LoadError {
     Limit {
         /// The group.
         group: PathBuf,
-        /// How many cores its processes were to have together.
+        /// The number of cores that its processes were to have together.
         cores: f64,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// A control group takes no limit.
@@ -98,24 +98,24 @@ pub enum LoadError {
     Short {
         /// The group's file.
         file: PathBuf,
-        /// What it was to hold.
+        /// The limit that the file was to hold.
         limit: String,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// A process cannot be moved to a control group.
     #[error("cannot move process {process} into `{}`", group.display())]
     Move {
-        /// Which process.
+        /// The process.
         process: u32,
-        /// Where to.
+        /// The group that the process was to be moved to.
         group: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }
 
-/// What a worker has to do at some point.
+/// Step that a worker has to take at some point.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Step {
@@ -149,7 +149,7 @@ impl fmt::Display for Step {
     }
 }
 
-/// What stopped a worker, in a form that it can tell its parent.
+/// Error that stopped a worker, in a form that the worker can send to its parent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Fault {
     pub step: Step,
@@ -157,7 +157,7 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
-    /// For `map_err`: what was about to be done, and what the system said.
+    /// Builds a fault from the step that was about to be taken and the error of the system; for `map_err`.
     pub(crate) fn at<E: Into<io::Error>>(step: Step) -> impl FnOnce(E) -> Fault {
         // An error that is not the system's own says that something could not be read or written.
         move |error| Fault { step, errno: error.into().raw_os_error().unwrap_or(Errno::IO.raw_os_error()) }

@@ -22,7 +22,7 @@ use crate::{
     process::Process,
 };
 
-/// Over which time a limit is kept: the kernel's default.
+/// Period over which a limit is kept, in microseconds: the kernel's default.
 const PERIOD_US: f64 = 100_000.0;
 
 /// A control group of this process's own making that may use some share of the cores; removed when dropped.
@@ -31,12 +31,12 @@ const PERIOD_US: f64 = 100_000.0;
 #[derive(Debug)]
 pub struct ControlGroup {
     directory: PathBuf,
-    /// Where this process was when it made the group.
+    /// Group of this process when it made the control group.
     home: PathBuf,
     keeper: Option<Process>,
 }
 
-/// While it lives, this process is in a control group, and so is each process that it starts.
+/// Stay of this process, and of each process that it starts, in a control group; ends when dropped.
 #[derive(Debug)]
 #[must_use = "this process leaves the group when it is dropped"]
 pub struct Inside {
@@ -135,7 +135,7 @@ fn start_keeper(directory: &Path, worker: &Worker) -> Result<Process, LoadError>
     Ok(keeper)
 }
 
-/// Of this process and of this group among its own.
+/// Returns a name that is unique to this process and to this group among its own.
 fn unique_name() -> String {
     static N_MADE: AtomicU64 = AtomicU64::new(0);
     format!("foretop-load-{}-{}", process::id(), N_MADE.fetch_add(1, Ordering::Relaxed))

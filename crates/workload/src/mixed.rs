@@ -27,7 +27,7 @@ use crate::{
 
 const MEAN_TAKEN: Duration = Duration::from_secs(30);
 const MEAN_EMPTY: Duration = Duration::from_secs(40);
-/// With it a Hurst exponent of (3 - 1.5) / 2.
+/// Shape that gives a Hurst exponent of (3 - 1.5) / 2.
 const SHAPE: f64 = 1.5;
 /// A host with more cores has more going on: one set of places for so many.
 const CORES_PER_CREW: usize = 2;
@@ -45,7 +45,7 @@ pub(crate) struct Mixed {
 
 #[derive(Debug, Default)]
 struct State {
-    /// By place.
+    /// Processes by place.
     processes: Vec<Option<Process>>,
     trouble: Option<LoadError>,
 }
@@ -122,9 +122,9 @@ struct Place {
     task: &'static (Task, Terms),
     chance: Chance,
     is_taken: bool,
-    /// How long after the start it changes next.
+    /// Time from the start to its next change.
     until: Duration,
-    /// Of its next worker.
+    /// Number of its next worker's stream.
     next_stream: u64,
 }
 

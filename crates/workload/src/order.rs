@@ -1,4 +1,4 @@
-//! What a worker is told, and what it answers: one line of JSON each.
+//! Order of a worker, and its reports: one line of JSON each.
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
@@ -16,7 +16,7 @@ pub(crate) struct Order {
     pub group: Option<PathBuf>,
 }
 
-/// What a worker does, until it is killed unless it says otherwise.
+/// Task of a worker, until the worker is killed unless the task says otherwise.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Task {
     /// Counts, in so many threads.
@@ -33,26 +33,26 @@ pub(crate) enum Task {
     Keep { group: PathBuf },
 }
 
-/// By which rules of the scheduler a worker runs.
+/// Rules of the scheduler by which a worker runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Terms {
-    /// Those it was started with.
+    /// The rules that it was started with.
     #[default]
     Ordinary,
     /// The lowest priority, nice 19.
     Niced,
     /// First in, first out, at the lowest real-time priority.
     RealTime,
-    /// On the first of the cores that it may use.
+    /// Confined to the first of the cores that it may use.
     OneCore,
 }
 
 /// A line that a worker writes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Report {
-    /// It is set up, and does its task from here on.
+    /// The worker is set up, and does its task from here on.
     Ready,
-    /// It cannot, and ends.
+    /// The worker cannot do its task, and ends.
     Failed(Fault),
 }
 

@@ -23,18 +23,18 @@ use crate::{
 /// No line of a worker is longer; more is no worker's.
 const LINE_BYTES_MAX: u64 = 8192;
 
-/// So long may a worker take to be ready: a disk that others keep busy is what takes longest.
+/// Longest time until a worker is ready: a disk that others keep busy is what takes longest.
 const READY_AFTER_MAX: Duration = Duration::from_secs(120);
 
-/// So long may a process take to end when it has closed its output.
+/// Longest time that a process may take to end after it has closed its output.
 const END_AFTER_MAX: Duration = Duration::from_secs(10);
 
-/// How a worker is started: an executable that calls [`work`](crate::work) with what comes after these arguments.
+/// Program of a worker: an executable that calls [`work`](crate::work) with what comes after these arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Worker {
     /// The executable.
     pub program: PathBuf,
-    /// What comes before the worker's own argument.
+    /// Arguments before the worker's own.
     pub arguments: Vec<OsString>,
 }
 

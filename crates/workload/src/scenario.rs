@@ -15,7 +15,7 @@ pub struct Scenario {
     pub(crate) making: Making,
 }
 
-/// What a load is made of.
+/// Composition of a load.
 #[derive(Debug)]
 pub(crate) enum Making {
     /// These workers, from the beginning to the end.
@@ -36,7 +36,7 @@ const DISK: (Task, Terms) = (Task::Disk, Terms::Ordinary);
 const CONFINED: (Task, Terms) = (Task::Spin { n_threads: 1 }, Terms::OneCore);
 const REAL_TIME: (Task, Terms) = (Task::Spin { n_threads: 1 }, Terms::RealTime);
 
-/// What comes and goes in the mixed load.
+/// Workers that come and go in the mixed load.
 pub(crate) const MIXED_CREW: &[(Task, Terms)] = &[SPIN, SPIN, NICED, BURST, BURST, SLOW_FORKS, DISK];
 
 /// Every load: first those that all schedulers get right, last those that need rights, and the one that changes.
@@ -98,7 +98,7 @@ impl Scenario {
         self.name
     }
 
-    /// What runs.
+    /// Returns a sentence on what runs.
     pub fn sentence(&self) -> &'static str {
         self.sentence
     }

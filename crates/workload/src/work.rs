@@ -1,4 +1,4 @@
-//! What a worker does, from its order to its end.
+//! Work of a worker, from its order to its end.
 
 mod brief;
 mod burst;
@@ -70,7 +70,7 @@ fn go_on(order: &Order) -> Result<Infallible, Fault> {
     }
 }
 
-/// How this very process was started, without its order.
+/// Returns the program and arguments with which this very process was started, without its order.
 fn own_worker() -> Result<Worker, Fault> {
     let program = std::env::current_exe().map_err(Fault::at(Step::Fork))?;
     let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();

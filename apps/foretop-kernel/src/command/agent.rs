@@ -82,7 +82,8 @@ fn numbered(text: &str) -> Result<(u32, Node), String> {
     Ok((number, node.parse().map_err(|error: kernel::Error| error.to_string())?))
 }
 
-/// Without a file, traced events are taken out, so that their buffer does not stay full; the engine keeps the last for controllers.
+/// The sink if there is no file: traced events are taken out, so that their buffer does not stay full; the engine keeps
+/// the last for controllers.
 struct Discard;
 
 impl Sink for Discard {

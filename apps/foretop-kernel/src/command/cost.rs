@@ -97,7 +97,8 @@ impl Cost {
     }
 }
 
-/// What the programs of a subsystem run for, of what goes on anyway, in as many windows as an agent opens in a minute.
+/// Returns the run times of a subsystem's programs, of what goes on anyway, in as many windows as an agent opens in a
+/// minute.
 fn windows(host: &Rc<Bpf>, subsystem: &'static Subsystem) -> Result<Vec<Ran>, Failure> {
     let mut arm = host.arm(subsystem).map_err(failed)?;
     let window = |_| {
@@ -108,7 +109,7 @@ fn windows(host: &Rc<Bpf>, subsystem: &'static Subsystem) -> Result<Vec<Ran>, Fa
     Ok((0..N_WINDOWS).map(window).collect())
 }
 
-/// By what the price is corrected, and what looking cost.
+/// Returns the line on the correction of the price, and on the cost of looking.
 fn told(name: &str, measured: &Calibration, factor: Option<f64>, ran: &Ran) -> String {
     let corrected = match factor {
         Some(factor) => format!("programs run {factor:.2} times as long as when the price was measured"),

@@ -227,7 +227,8 @@ impl Split {
         }
     }
 
-    /// Where a part is written: under its own name where it was a file once, else under that of the whole with the part's within.
+    /// Returns the path of a part: under its own name if it was a file once, else under that of the whole with the
+    /// part's within.
     fn path(&self, part: &str) -> PathBuf {
         let plain = |name: &str| name.replace(|c: char| !c.is_alphanumeric() && !"._-".contains(c), "_");
         let name = file_name(&self.file);

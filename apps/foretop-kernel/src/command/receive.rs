@@ -53,7 +53,7 @@ pub struct Receive {
 const COMPARE_EVERY: Duration = Duration::from_secs(10);
 const N_TRIPS: usize = 16;
 
-/// Until somebody who interrupts is heard.
+/// The longest time until an interruption is noticed.
 const NAP: Duration = Duration::from_millis(50);
 
 impl Receive {
@@ -127,7 +127,7 @@ fn compare(line: &Line, clocks: &mut Clocks) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a file begins with.
+/// The beginning of a file.
 struct Begun {
     receiver: String,
     head: Vec<(String, String)>,

@@ -144,7 +144,7 @@ fn probes(subsystems: &[SubsystemStatus]) -> String {
     text
 }
 
-/// What came of each traced point, and its latest events, the youngest first.
+/// Returns the counts of each traced point, and its latest events, the youngest first.
 fn traced(now_ns: u64, alarm: Option<&str>, traces: &[TracedPoint]) -> String {
     let mut text = alarm.map(|alarm| format!("alarm: {}\n", text::printable(alarm))).unwrap_or_default();
     if traces.is_empty() {

@@ -21,11 +21,11 @@ use kernel_study::{Answer, page};
 use program::{Failure, Interruption, written};
 use text::help::examples;
 
-/// Where and how things are measured.
+/// The place and the manner of measurements.
 struct Bench<'a> {
-    /// For files that are kept.
+    /// The folder for files that are kept.
     out: &'a Path,
-    /// For files that are not kept.
+    /// The folder for files that are not kept.
     scratch: &'a Path,
     is_quick: bool,
     is_over: Interruption,
@@ -43,7 +43,7 @@ impl Bench<'_> {
 
 type Question = (&'static str, fn(&Bench) -> Result<Vec<Answer>, Failure>);
 
-/// In the order in which they are asked, with what each is about where it cannot be answered.
+/// The questions in the order in which they are asked, with the subject of each for when it cannot be answered.
 const QUESTIONS: &[Question] = &[
     ("What watching costs", overhead::answer),
     ("Messages of MPI_Init against ranks", startup::answer),
@@ -99,7 +99,7 @@ impl Study {
         written(writeln!(out, "Page: {}", path.display()))
     }
 
-    /// Where and when, and by what.
+    /// Returns the place, the time and the version of the measurements.
     fn about(&self) -> String {
         let system = rustix::system::uname();
         format!(

@@ -1,4 +1,4 @@
-//! What of MPI's calls counts, and what counting costs.
+//! Tally of MPI's calls: the calls that count, and the cost of counting.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -21,7 +21,7 @@ pub(super) const COLLECTIVE: usize = 3;
 pub(super) const N_TRIED: u64 = 1 << 12;
 const N_TRIALS: usize = 31;
 
-/// What was called, and what of it counts.
+/// The calls made, and the part of them that counts.
 pub(super) struct Tally {
     groups: GroupLimits,
     pub(super) states: Vec<PointState>,
@@ -34,7 +34,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Of all points of this subsystem, with sizes in these groups.
+    /// Makes the tally of all points of this subsystem, with sizes in these groups.
     pub(super) fn new(groups: &GroupLimits, subsystem: &Subsystem) -> Self {
         let cells = subsystem.points.iter().enumerate().map(|(number, point)| {
             let size = point.is_sized.then_some(0);
@@ -80,7 +80,8 @@ impl Tally {
     }
 }
 
-/// What it takes to read a record and count it, in processor time. The program that wrote it pays nothing for that.
+/// Returns the processor time of reading a record and counting it. The program that wrote the record pays nothing for
+/// that.
 pub(super) fn price(mut tally: Tally) -> Price {
     let trials = ring_to_try().and_then(|file| {
         let trial = |_| {
@@ -122,7 +123,7 @@ pub(super) fn ring_to_try() -> io::Result<File> {
     Ok(file)
 }
 
-/// What an event counts for. A part is a message of its own, as the receive of `MPI_Sendrecv`.
+/// Returns the point that an event counts for. A part is a message of its own, as the receive of `MPI_Sendrecv`.
 fn point(event: &Event) -> Option<usize> {
     let (peer, is_part) = match event.subject {
         Subject::Call { peer, .. } => (peer, false),

@@ -63,7 +63,7 @@ struct CompareArguments {
 
 /// Commands that read files only.
 const ALONE: [&str; 2] = ["fit", "compare"];
-/// What those who put flags before them are told.
+/// The answer to those who put flags before such a command.
 const ALONE_FIRST: &str =
     "the command comes first: foretop-ace fit TRACE.csv, or foretop-ace compare FIRST.jsonl SECOND.jsonl";
 

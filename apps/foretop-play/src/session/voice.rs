@@ -10,7 +10,8 @@ use program::Failure;
 use crate::decode::Decoded;
 use crate::stretching::{Asked, Stretching};
 
-/// After a break, play goes on so much before where it broke off (Gupta, as quoted in the reply, [0061]).
+/// Length of the sound that is played again after a break, before the place where it broke off (Gupta, as quoted in the
+/// reply, [0061]).
 const RESUMED_SECONDS: f64 = 0.5;
 
 /// Ends of sound fade over this time: an edge is heard as a click.
@@ -24,14 +25,14 @@ pub(super) struct Voice {
     made: VecDeque<f32>,
     /// The latest of what was played, to begin with after a break.
     recent: VecDeque<f32>,
-    /// Where in the medium the stretcher began.
+    /// Position in the medium at which the stretcher began.
     base_seconds: f64,
-    /// As it was, and as it is to be.
+    /// Volume as it was, and as it is to be.
     volume: (f32, f32),
     fades_in: bool,
 }
 
-/// How a block is made.
+/// Parameters of a block.
 pub(super) struct How {
     pub format: Format,
     /// Frames.
@@ -66,7 +67,7 @@ impl Voice {
         }
     }
 
-    /// Where in the medium it is, in seconds.
+    /// Returns the position in the medium, in seconds.
     pub fn media_seconds(&self) -> f64 {
         self.base_seconds + self.stretcher.as_ref().map_or(0.0, Stretching::media_seconds)
     }
@@ -162,13 +163,13 @@ impl Voice {
         self.made.clear();
     }
 
-    /// What is decoded next is from here.
+    /// Sets the position in the medium of what is decoded next.
     pub fn land(&mut self, media_seconds: f64) {
         self.base_seconds = media_seconds;
     }
 }
 
-/// From silence upward over `n` frames, along half a period of a cosine.
+/// Fades in from silence over `n` frames, along half a period of a cosine.
 fn fade<'a>(frames: impl Iterator<Item = &'a mut [f32]>, n: usize) {
     for (idx, frame) in frames.enumerate() {
         let weight = 0.5 - 0.5 * (std::f32::consts::PI * (idx as f32 + 0.5) / n as f32).cos();

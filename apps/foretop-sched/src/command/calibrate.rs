@@ -1,4 +1,4 @@
-//! `foretop sched calibrate`: how fast each worker is at a job.
+//! `foretop sched calibrate`: speed of each worker at a job.
 
 use std::fs;
 use std::io::{self, Write};

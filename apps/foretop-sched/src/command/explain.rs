@@ -1,4 +1,4 @@
-//! `foretop sched explain`: what was forecast of a run and what happened in it, from its journal.
+//! `foretop sched explain`: forecast and course of a run, from its journal.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -30,7 +30,7 @@ pub struct Explain {
     plot: Option<PathBuf>,
 }
 
-/// What a worker did.
+/// Totals of a worker's part.
 #[derive(Default)]
 struct Part {
     n_units: usize,
@@ -68,7 +68,7 @@ fn plot(session: &Session, path: &Path) -> Result<(), Failure> {
     std::fs::write(path, bytes).map_err(|error| Failure::work(format!("cannot write `{shown}`: {error}")))
 }
 
-/// What was planned when the run was begun or taken up, and how good that was.
+/// Writes the plan that was made when the run was begun or taken up, and how good the plan was.
 fn forecast(session: &Session, n_units: usize, out: &mut dyn Write) -> io::Result<()> {
     let how = if session.n_before == 0 {
         "begun".to_owned()

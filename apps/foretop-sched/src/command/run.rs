@@ -92,16 +92,16 @@ impl Run {
     }
 }
 
-/// What is known of the processor time of units before any is done.
+/// Knowledge of the processor time of units before any is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cost {
-    /// Somebody states it, and forecasts of the run begin with it.
+    /// The time is stated, and forecasts of the run begin with it.
     Stated,
-    /// Nothing but how units compare with each other: there is no forecast before one is done.
+    /// Only ratios between units are known: there is no forecast before one is done.
     Unknown,
 }
 
-/// Has it done, tells of it on standard error, and puts the outputs together where they are wanted.
+/// Has the job done, reports its progress on standard error, and puts the outputs together where they are wanted.
 pub fn have_done(
     runner: &Runner,
     cost: Cost,

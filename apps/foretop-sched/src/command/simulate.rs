@@ -112,7 +112,7 @@ impl Simulate {
     }
 }
 
-/// Who wins at each level of each factor, and how much each factor decides.
+/// Writes the winner at each level of each factor, and how much each factor decides.
 fn write_levels(levels: &[Level], out: &mut dyn Write) -> std::io::Result<()> {
     let columns = [
         "varied",
@@ -151,7 +151,7 @@ fn write_levels(levels: &[Level], out: &mut dyn Write) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The traces in a folder, in the order of their names.
+/// Reads the traces in a folder, in the order of their names.
 fn read_traces(folder: &Path, column: &str, models: &[Advisor]) -> Result<Vec<Trace>, Failure> {
     let cannot = |path: &Path, error: &dyn std::fmt::Display| {
         Failure::work(format!("cannot read `{}`: {error}", path.display()))
@@ -205,7 +205,8 @@ fn keep(path: &Path, cases: &[Case]) -> Result<(), Failure> {
     file.flush().map_err(cannot)
 }
 
-/// All pictures go as far as the longest run, so that they can be laid beside each other.
+/// Draws the first run of each case. All pictures go as far as the longest run, so that they can be laid beside each
+/// other.
 fn draw_first(folder: &Path, setting: &Setting, cases: &[Case]) -> Result<(), Failure> {
     let cannot =
         |path: &Path, error: std::io::Error| Failure::work(format!("cannot write `{}`: {error}", path.display()));
@@ -264,7 +265,7 @@ fn write_intervals(rows: &[Row], out: &mut dyn Write) -> std::io::Result<()> {
     )
 }
 
-/// How long it took.
+/// Returns the table of run lengths.
 fn table(rows: &[Row]) -> Table {
     let columns = ["makespan", "over bound", "90 %", "beside EQUAL", "idle", "chunks", "moved"];
     let mut table = table_of(&columns);
@@ -286,7 +287,7 @@ fn table(rows: &[Row]) -> Table {
     table
 }
 
-/// How well that was forecast, by those that are not certain.
+/// Returns the table of how well intervals held, for forecasts that are not certain.
 fn interval_table(rows: &[Row]) -> Table {
     let mut table = table_of(&["80 % held", "width", "95 % held", "width", "units 80 %", "units 95 %"]);
     for row in rows.iter().filter(|row| row.width_80 > 0.0) {
@@ -305,7 +306,7 @@ fn interval_table(rows: &[Row]) -> Table {
     table
 }
 
-/// A table of a policy and its forecaster, and figures in these columns.
+/// Builds a table of a policy and its forecaster, and figures in these columns.
 fn table_of(figures: &[&'static str]) -> Table {
     let figures = figures.iter().map(|name| (*name, Align::Right));
     Table::new(&[("policy", Align::Left), ("forecasts", Align::Left)].into_iter().chain(figures).collect::<Vec<_>>())

@@ -15,7 +15,7 @@ use crate::protection::Protection;
 use program::Interruption;
 use program::{Failure, written};
 
-/// How often it looks whether it is to end, and for runs that nobody asks about.
+/// Interval of checks whether the worker is to end, and for runs that nobody asks about.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Do units of split work for those who have the token

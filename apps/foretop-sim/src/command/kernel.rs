@@ -83,7 +83,7 @@ impl Program {
     }
 }
 
-/// What is taken for granted.
+/// Returns the description of a kernel's result: the machine, the settings and what is taken for granted.
 pub fn setup(machine: &Description, settings: Settings) -> Setup<'_> {
     Setup {
         machine,

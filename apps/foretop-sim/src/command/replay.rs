@@ -97,7 +97,7 @@ pub fn recordings(path: &Path) -> Result<Vec<mpi_trace::Recording>, Failure> {
     mpi_job::read(path).map_err(Failure::of)
 }
 
-/// What they say can be done again.
+/// Returns the script that repeats what the recordings hold.
 pub fn script(path: &Path, recordings: &[mpi_trace::Recording]) -> Result<Script, Failure> {
     Script::of(recordings).map_err(|error| Failure::usage(format!("`{}`: {error}", path.display())))
 }
@@ -108,7 +108,7 @@ pub fn laws(path: &Path) -> Result<Laws, Failure> {
     Laws::read(&text).map_err(|error| Failure::usage(format!("`{}`: {error}", path.display())))
 }
 
-/// What a result of a replay says of itself.
+/// Returns the description of a replay's result.
 pub fn setup<'a>(described: &'a Description, settings: Settings, trace: &Path) -> Setup<'a> {
     Setup {
         machine: described,
@@ -125,7 +125,7 @@ pub fn play(script: &Script, described: &Description, settings: Settings) -> Res
     replay(script, machine, settings).map_err(Failure::of)
 }
 
-/// What a replay took: the latest clock.
+/// Returns the time that a replay took: the latest clock.
 pub fn span_ns(played: &Replayed) -> u64 {
     let world = played.world.hold();
     (0..world.machine().n_ranks()).map(|rank| world.clock(rank).as_nanos()).max().unwrap_or(0)

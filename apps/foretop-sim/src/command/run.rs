@@ -20,14 +20,14 @@ use crate::argument::{Out, Running, typed};
 
 /// A folder with the programs for MPI, looked into before all others.
 const FOLDER_VARIABLE: &str = "FORETOP_MPI_PROGRAMS";
-/// Where the library is from the place of this program, and beside it the folder of components.
+/// Folders of the library, from the place of this program; the folder of components is beside the library.
 const FOLDERS: [&str; 3] = [".", "../lib/foretop", "../mpi"];
 const LIBRARY: &str = "libmpi_sim_component.so";
 const COMPONENTS: &str = "sim";
 const TRACER: &str = "libmpi_tracer.so";
 /// Messages that are named where many are left.
 const UNRECEIVED_SHOWN: usize = 8;
-/// What is taken for granted where the program itself runs.
+/// Assumptions if the program itself runs.
 const ASSUMPTIONS: &[&str] = &[
     "bytes of a call are those that it sends; what a one-sided or a collective call sends counts as its messages",
     "time in a call is that of its messages and waits: the processor time of the MPI library is not counted",
@@ -71,7 +71,7 @@ pub struct Run {
     program: Vec<OsString>,
 }
 
-/// Where the time between calls comes from, for the assumptions of a result.
+/// Returns the source of the time between calls, for the assumptions of a result.
 fn said(compute: &Compute) -> String {
     match compute {
         Compute::Direct => "processor time between calls on this host, by the machine's speed".to_owned(),
@@ -222,7 +222,7 @@ fn parts(trace: Option<PathBuf>) -> Result<Parts, Failure> {
     }
 }
 
-/// Where a rank's time went.
+/// Returns the breakdown of a rank's time.
 fn times(machine: &Machine, rank: units::Rank, report: &RankReport) -> RankTimes {
     let times = RankTimes::new(rank, machine.place(rank), report.at, &report.counts);
     let (n_unreceived, n_unfinished) = (report.unreceived.len() as u64, report.n_unfinished as u64);

@@ -78,7 +78,7 @@ pub struct Sweep {
     kernel: Vec<OsString>,
 }
 
-/// What is run at points that differ in their machines.
+/// A program that is run at points that differ in their machines.
 struct Swept<'k> {
     name: String,
     n_ranks: u32,
@@ -198,7 +198,7 @@ fn resumed(path: &Path) -> Result<Writer, Failure> {
     )))
 }
 
-/// What is known before it is run.
+/// Returns what is known of a point before it is run.
 fn point(swept: &Swept<'_>, machine: &Description) -> Result<Point, Failure> {
     machine.check().map_err(Failure::usage)?;
     let mapping = match &machine.mapping {

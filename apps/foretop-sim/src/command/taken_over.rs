@@ -72,7 +72,7 @@ pub struct FromNodes {
     ca: Option<PathBuf>,
 }
 
-/// Where the bandwidth of a link is forecast.
+/// The series and the node that forecast the bandwidth of a link.
 #[derive(Clone, Debug)]
 struct Flow {
     between: [String; 2],

@@ -19,7 +19,7 @@ use command_line::interruption::interruptions;
 use command_line::terminal::say;
 use text::help::examples;
 
-/// For how long the host is looked at before anything is started.
+/// Time for which the host is looked at before anything is started.
 const LOOK: Duration = Duration::from_secs(3);
 
 /// Measure how accurate CPU availability forecasts are here
@@ -247,12 +247,12 @@ fn write_file(report: &Report, format: Format, path: &Path) -> io::Result<()> {
     file.flush()
 }
 
-/// This very program is what loads and tests are made of.
+/// Returns this very program as loads and tests.
 fn programs() -> anyhow::Result<Programs> {
     Ok(Programs { worker: load_worker::worker()?, test: study_test::test()? })
 }
 
-/// What is going to happen, and what speaks against it.
+/// Announces the plan of the study, and what speaks against it.
 fn announce(study: &Study, settings: &Settings, dir: &Path, busy_share: f64) {
     let plan = study.plan();
     let rounds = if plan.n_rounds == 1 { "1 round".to_owned() } else { format!("{} rounds", plan.n_rounds) };

@@ -24,10 +24,10 @@ use text::help::examples;
 /// Components let their readers take what is there for them, which takes 2 s at most.
 const STOP_WITHIN: Duration = Duration::from_secs(5);
 
-/// How often it is looked whether a component has ended.
+/// Interval of checks whether a component has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// How often the components are shown where nobody looks at a screen.
+/// Interval at which the components are shown where nobody looks at a screen.
 const REPORT_EVERY: Duration = Duration::from_secs(1);
 
 /// Run a system of components that a file describes
@@ -67,7 +67,7 @@ pub struct Compose {
     logs: Option<PathBuf>,
 }
 
-/// Why the system is stopped.
+/// The reason why the system is stopped.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum End {
     /// Somebody has seen enough.
@@ -127,7 +127,7 @@ impl Compose {
     }
 }
 
-/// TOML's messages are pictures of several lines; here they are told in one.
+/// Shortens TOML's messages, which are pictures of several lines, to one line.
 fn one_line(error: ComposeError) -> anyhow::Error {
     match error {
         ComposeError::Syntax(error) => {
@@ -138,13 +138,13 @@ fn one_line(error: ComposeError) -> anyhow::Error {
     }
 }
 
-/// As it can be typed.
+/// Returns the command line as it can be typed.
 fn command_line(launch: &Launch) -> String {
     let words = ["foretop", "stream", &launch.run].into_iter().chain(launch.arguments.iter().map(String::as_str));
     printable(&words.map(quoted).collect::<Vec<_>>().join(" "))
 }
 
-/// For a shell.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -155,7 +155,7 @@ fn quoted(word: &str) -> String {
 }
 
 impl Running {
-    /// Looks after the components once, and says whether it is time to stop.
+    /// Looks after the components once, and returns the reason to stop, if there is one.
     pub fn look(&mut self) -> Option<End> {
         self.supervisor.poll(clock::instant());
         if self.signals.pending().next().is_some() {

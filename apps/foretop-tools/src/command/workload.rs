@@ -17,7 +17,7 @@ use command_line::interruption::interruptions;
 use command_line::terminal::{say, write_json};
 use text::help::examples;
 
-/// How often it is looked whether the loads are whole.
+/// Interval of checks whether the loads are whole.
 const CHECK_EVERY: Duration = Duration::from_secs(1);
 
 /// Make this host busy in a known way
@@ -57,7 +57,7 @@ struct Row {
     sentence: &'static str,
 }
 
-/// How it ended, when nothing failed.
+/// End of a run in which nothing failed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum End {
     Complete,

@@ -14,7 +14,7 @@ use text::Table;
 use text::help::examples;
 use units::ByteCount;
 
-/// What can be flushed at once.
+/// Greatest number of bytes that can be flushed at once.
 const FLUSH_MAX: u64 = 1 << 20;
 
 /// Say what each way of finding redundancy would save on these files, sent one after the other
@@ -75,11 +75,12 @@ enum Format {
     Json,
 }
 
-/// Below this share of known bytes nobody gains much by them, and below this ratio nobody gains much at all.
+/// Share of known bytes below which nobody gains much by them, and ratio below which nobody gains much at all.
 const LITTLE: f64 = 0.01;
 const RATIO_LITTLE: f64 = 1.1;
 
-/// What packs new bytes. zstd alone has the level that its program has by default, as that is what people compare with.
+/// Returns the packing of new bytes. zstd alone has the level that its program has by default, as that is what people
+/// compare with.
 fn level_of(method: Method, given: Packing) -> Packing {
     match (method, given) {
         (Method::Zstd { .. }, Packing::Paced) => Packing::Zstd(3),
@@ -87,7 +88,7 @@ fn level_of(method: Method, given: Packing) -> Packing {
     }
 }
 
-/// What one method found, and how long that took.
+/// Result of one method, and its processor time.
 struct Row {
     method: Method,
     level: Packing,
@@ -168,7 +169,7 @@ fn row(
     Ok(Row { method, level, found, cpu_seconds })
 }
 
-/// Processor time of this thread, in seconds.
+/// Returns the processor time of the work on this thread, in seconds.
 fn timed(work: impl FnOnce()) -> f64 {
     let before = thread_cpu();
     work();
@@ -193,7 +194,7 @@ fn names(files: &[PathBuf]) -> String {
 }
 
 impl Row {
-    /// The method, and the level of one that only packs.
+    /// Returns the name of the method, and the level of one that only packs.
     fn name(&self) -> String {
         match (self.method, self.level) {
             (Method::Zstd { .. }, Packing::Zstd(level)) => format!("{}, level {level}", self.method),
@@ -205,12 +206,12 @@ impl Row {
         self.found.tally.n_given as f64 / self.found.tally.n_wire.max(1) as f64
     }
 
-    /// The share of bytes that were there before.
+    /// Returns the share of bytes that were there before.
     fn known(&self) -> f64 {
         self.found.tally.n_matched as f64 / self.found.tally.n_given as f64
     }
 
-    /// A cell that has no meaning where all is left to zstd.
+    /// Returns a cell, or `-` if it has no meaning because all is left to zstd.
     fn of_matches(&self, cell: String) -> String {
         if matches!(self.method, Method::None | Method::Zstd { .. }) { "-".to_owned() } else { cell }
     }
@@ -234,7 +235,7 @@ impl Row {
     }
 }
 
-/// What rows mean, in a sentence or two.
+/// Returns the meaning of the rows, in a sentence or two.
 fn conclusion(rows: &[Row]) -> String {
     let Some(row) = rows.iter().find(|row| matches!(row.method, Method::Anchors { .. })) else {
         return String::new();

@@ -1,4 +1,4 @@
-//! What redundancy elimination would save: parse, run, report. `foretop dedup` starts it.
+//! Estimates of the savings by redundancy elimination: parse, run, report. `foretop dedup` starts it.
 
 mod estimate;
 mod plan;

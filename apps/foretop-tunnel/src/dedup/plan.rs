@@ -14,9 +14,9 @@ use units::{ByteCount, Ratio};
 const SPARSE_BYTES: f64 = 8192.0;
 const INDEX_BYTES: [f64; 2] = [8.75 / 0.75, 8.75 / 0.625];
 
-/// What a known byte costs on a link: a group of 64 KiB that is known takes 17 bytes, and 10 before it.
+/// Cost of a known byte on a link: a group of 64 KiB that is known takes 17 bytes, and 10 before it.
 const KNOWN_COST: f64 = 27.0 / 65_536.0;
-/// What a stored byte takes on disk, with one anchor of twelve bytes in 256 and checksums.
+/// Bytes that a stored byte takes on disk, with one anchor of twelve bytes in 256 and checksums.
 const DISK_COST: f64 = 1.0 + 12.0 / 256.0 + 4.0 / 65_536.0;
 
 /// Say what ids, groups and memory so much data needs: by the published formulas, and in this store
@@ -66,7 +66,7 @@ impl Plan {
         ))
     }
 
-    /// What `foretop tunnel` needs.
+    /// Returns the needs of `foretop tunnel`.
     fn tunnel(&self, model: &Model) -> String {
         let size = |n_bytes: f64| text::figure::format(n_bytes, "bytes");
         let new = model.new_bytes();

@@ -1,4 +1,4 @@
-//! What an end counts, as a stream of one measurement a second.
+//! Publishes the counts of an end, as a stream of one measurement a second.
 
 use std::path::Path;
 use std::time::Duration;
@@ -32,7 +32,7 @@ impl Publishing {
     }
 }
 
-/// Sends what is counted until the end; never ends.
+/// Sends the counts until the end; never returns.
 pub async fn publish(publisher: Option<Publisher>, watcher: Watcher) {
     let Some(mut publisher) = publisher else { return std::future::pending().await };
     let mut before = watcher.counts();
@@ -44,7 +44,8 @@ pub async fn publish(publisher: Option<Publisher>, watcher: Watcher) {
     }
 }
 
-/// Queues as they are, and of all that adds up what came in the last second: bytes, times as shares of it, and numbers.
+/// Returns the signals: queues as they are, and of all that adds up what came in the last second: bytes, times as
+/// shares of it, and numbers.
 fn signals(before: &Counts, now: &Counts) -> Vec<(String, &'static str, f64)> {
     let counts = now.named().into_iter().zip(before.named());
     counts

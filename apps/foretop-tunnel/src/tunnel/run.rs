@@ -74,7 +74,7 @@ impl FarEnd {
     }
 }
 
-/// The failure that a fault at the start is.
+/// Returns the failure for a fault at the start.
 pub fn failure(error: StartError) -> Failure {
     if error.is_usage() { Failure::usage_of(error) } else { Failure::of(error) }
 }

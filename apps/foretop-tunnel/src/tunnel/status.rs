@@ -1,4 +1,4 @@
-//! `foretop tunnel status`: how a running end does.
+//! `foretop tunnel status`: the status of a running end.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -97,7 +97,7 @@ fn saved(given: u64, sent: u64) -> String {
     }
 }
 
-/// What passed, and how the store grew.
+/// Returns the table of the bytes that passed, and of the store's growth.
 fn history(status: &Status) -> String {
     let mut table = Table::of_figures(&[
         "until",
@@ -126,7 +126,7 @@ fn history(status: &Status) -> String {
     table.to_string()
 }
 
-/// How old was what was found: by how much the store had grown since.
+/// Returns the table of the ages of hits: by how much the store had grown since.
 fn ages(status: &Status) -> String {
     let mut sums = [0; 32];
     for period in &status.history {

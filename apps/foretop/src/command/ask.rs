@@ -66,7 +66,7 @@ pub struct Ask {
     node: NodeArgs,
 }
 
-/// How far ahead, and how probable, where nothing else is said.
+/// The default horizons: of a forecast, and of a probability.
 const HORIZON: Duration = Duration::from_secs(30);
 const WITHIN: Duration = Duration::from_secs(1800);
 
@@ -80,7 +80,7 @@ struct Answer {
     lead_seconds: f64,
     confidence: f64,
     model: String,
-    /// Of a model that weighs several.
+    /// The candidates of a model that weighs several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     speakers: Vec<api::Weighed>,
     /// Absent where the model has a median instead.
@@ -93,13 +93,13 @@ struct Answer {
     lower: f64,
     upper: f64,
     last: Option<f64>,
-    /// Since when there has been no sample, if that is not just now.
+    /// The time since which there has been no sample, if that is not just now.
     #[serde(skip_serializing_if = "Option::is_none")]
     no_sample_since: Option<Timestamp>,
-    /// How far ahead forecasts have been compared with what came, of a model that knows days and weeks.
+    /// The longest lead at which forecasts have been compared with what came, of a model with days and weeks.
     #[serde(skip_serializing_if = "Option::is_none")]
     seen_seconds: Option<f64>,
-    /// How much of the past such a model knows.
+    /// The length of the past that such a model has seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     history_seconds: Option<f64>,
     /// The time over which the value is a mean, if that is more than a sample's.

@@ -87,7 +87,7 @@ impl Fit {
     }
 }
 
-/// As docs/formats/cli.md has it.
+/// The output, as docs/formats/cli.md has it.
 #[derive(Debug, Serialize)]
 struct Output {
     #[serde(flatten)]

@@ -20,9 +20,9 @@ use text::help::examples;
 
 /// No request carries more; the rest follows in the next one.
 const BATCH_MAX: usize = 1000;
-/// How often the line of progress is written again on a terminal.
+/// The time between two writes of the line of progress on a terminal.
 const PROGRESS_EVERY: Duration = Duration::from_millis(500);
-/// How often there is a line of progress elsewhere.
+/// The time between two lines of progress elsewhere.
 const LINE_EVERY: Duration = Duration::from_secs(60);
 
 /// Feed a recorded trace into a running node as a signal
@@ -63,7 +63,7 @@ pub struct Replay {
     node: NodeArgs,
 }
 
-/// How a feed ended, when nothing failed.
+/// The way in which a feed ended, when nothing failed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum End {
     Complete,

@@ -111,12 +111,12 @@ struct Silence {
     node: NodeArgs,
 }
 
-/// Why nothing is said of a rule.
+/// The reason why a rule has no answer.
 #[derive(Debug, PartialEq, Serialize)]
 #[serde(transparent)]
 struct Problem {
     text: String,
-    /// Rather than that its series is too young.
+    /// Whether the rule is wrong, rather than its series too young.
     #[serde(skip)]
     is_wrong: bool,
 }
@@ -127,26 +127,26 @@ impl Problem {
     }
 }
 
-/// What a rule says now. Specified in docs/formats/cli.md.
+/// The answer to a rule now. Specified in docs/formats/cli.md.
 #[derive(Debug, PartialEq, Serialize)]
 struct Told {
     #[serde(flatten)]
     rule: Rule,
     probability: Option<f64>,
     warns: bool,
-    /// Why there is no probability, or none to warn by.
+    /// The reason why there is no probability, or none to warn by.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<Problem>,
 }
 
-/// What a rule would have done. Specified in docs/formats/cli.md.
+/// The warnings that a rule would have given. Specified in docs/formats/cli.md.
 #[derive(Debug, PartialEq, Serialize)]
 struct Tried {
     #[serde(flatten)]
     rule: Rule,
     #[serde(flatten)]
     tried: Option<TriedRule>,
-    /// Why it is not known.
+    /// The reason why they are not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<Problem>,
 }
@@ -308,7 +308,8 @@ fn of_each<T>(
     Ok((answers, Ok(())))
 }
 
-/// What a node answers of a rule, or why it does not: of the others there may be something to say all the same.
+/// Returns a node's answer to a rule, or the problem instead of an answer: there may be answers to the other rules all
+/// the same.
 fn answer<T>(
     client: &Client,
     rule: &Rule,
@@ -327,7 +328,7 @@ fn answer<T>(
     }
 }
 
-/// Why an answer is no reason to warn: it is from long ago, or from next to nothing.
+/// Returns the reason why an answer is no reason to warn: it is from long ago, or from next to nothing.
 fn no_reason(rule: &Rule, answer: &api::Probability) -> Option<Problem> {
     let known = Duration::try_from_secs_f64(answer.history_seconds).unwrap_or_default();
     let text = stale(answer).or_else(|| rule.too_young(known))?;

@@ -63,7 +63,7 @@ pub struct Runtime {
     format: TextOrJson,
 }
 
-/// What a task needs, and how sure the interval is to be.
+/// The needs of a task, and the confidence of the interval.
 #[derive(Clone, Copy, Debug)]
 struct Job {
     cpu: Duration,
@@ -82,7 +82,7 @@ struct Report {
     failed: Vec<Failed>,
 }
 
-/// What a node said.
+/// The answer of a node.
 #[derive(Debug, Serialize)]
 struct Told {
     node: String,

@@ -37,7 +37,7 @@ use text::help::examples;
 
 /// A node that samples each second has all its signals within two; nobody wants to wait much longer for a line.
 const ANNOUNCE_WITHIN: Duration = Duration::from_millis(2500);
-/// How often the node is looked at until then.
+/// The time between two looks at the node until then.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Measure this host, forecast it, and serve it all over HTTP
@@ -281,7 +281,7 @@ fn start_responder(settings: ResponderSettings, watch: &Watch) -> anyhow::Result
     Responder::start(settings, watch).with_context(|| format!("cannot answer transfers on {listen}"))
 }
 
-/// What another configuration would mend, as opposed to another state of the machine.
+/// Whether another configuration would mend the error, as opposed to another state of the machine.
 fn is_usage(error: &StartError) -> bool {
     use StartError::{
         FeedStepOutOfRange, FeedTwice, Hybrid, LooksTooOften, NothingSelected, RemoteWriteLabel, RemoteWriteName,
@@ -344,7 +344,7 @@ async fn first_list(node: &Node) -> anyhow::Result<SeriesList> {
     }
 }
 
-/// What is the difference of two readings is there with the second one.
+/// Whether all signals are there: a signal that is the difference of two readings comes with the second one.
 fn has_all_signals(list: &SeriesList) -> bool {
     list.series.iter().any(|series| series.n_samples + series.n_gaps >= 2)
 }

@@ -1,4 +1,4 @@
-//! What chance does to a figure of many times, by what a summary tells of them.
+//! Sampling variation of a figure of many times, from the summary of these times.
 //!
 //! The share of a distribution that lies below the k-th smallest of n independent times has a beta distribution, with k and n + 1 - k, whatever
 //! the distribution is (David and Nagaraja 2003, section 2.3). Drawn from there and looked up among the summary's quantiles, it is a
@@ -18,7 +18,7 @@ const N_DRAWS: usize = 20_000;
 /// Quantiles are kept to a thousandth of themselves.
 const RESOLUTION: f64 = 1e-3;
 
-/// Where the figure of `after` by that of `before` lies.
+/// Returns the confidence interval of the ratio of the figure of `after` to that of `before`.
 pub(super) fn ratio(before: &Summary, after: &Summary, figure: Figure, confidence: Confidence, seed: u64) -> Interval {
     let mut chance = ChaCha8Rng::seed_from_u64(seed);
     let (before, after) = (draws(before, figure, &mut chance), draws(after, figure, &mut chance));

@@ -18,7 +18,7 @@ const N_RUNS_MIN: usize = 4;
 /// Orders drawn where there are too many to go through.
 const N_ORDERS: usize = 20_000;
 
-/// What changed among the settings that both sweeps have, and how many were compared.
+/// Returns the changes among the settings that both sweeps have, and the number of those compared.
 pub(super) fn compare(
     sweeps: &(Vec<SweepResult>, Vec<SweepResult>),
     confidence: Confidence,

@@ -1,4 +1,4 @@
-//! What was not the same about two runs before anything was measured.
+//! Differences between two runs that were there before anything was measured.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::record::{Planned, RankResult, SweepResult};
 /// Cores that work faster or slower by more than this are told of.
 const SPEED_CHANGE: f64 = 0.02;
 
-/// How two headers differ, a sentence each.
+/// Returns the differences between two headers, a sentence each.
 pub(super) fn differences(first: &Header, second: &Header) -> Vec<String> {
     let mut found = Vec::new();
     let mut tell = |what: &str, before: &str, after: &str| {
@@ -68,7 +68,7 @@ pub(super) fn ranks_off_core(ranks: &(Vec<RankResult>, Vec<RankResult>)) -> Vec<
     [of("before", &ranks.0), of("after", &ranks.1)].concat()
 }
 
-/// How many runs of either sweep had ranks off their cores, a sentence each.
+/// Returns a sentence for each sweep that had runs with ranks off their cores, with the number of these runs.
 pub(super) fn runs_off_core(sweeps: &(Vec<SweepResult>, Vec<SweepResult>)) -> Vec<String> {
     let of = |when: &str, results: &[SweepResult]| {
         let is_away = |result: &&SweepResult| result.away_ratio.is_some_and(|ratio| ratio > AWAY_RATIO_MAX);

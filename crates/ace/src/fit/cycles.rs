@@ -37,9 +37,10 @@ pub(super) struct Cycle {
     /// Its calls, as positions in the trace.
     pub(super) calls: Range<usize>,
     pub(super) start: u64,
-    /// From the last cycle's end to this one's, without its exchanges; unknown of the first, whose computation began before the trace.
+    /// Time from the last cycle's end to this one's, without its exchanges.
+    /// Unknown for the first cycle, whose computation began before the trace.
     pub(super) computation: Option<u64>,
-    /// In calls other than barriers.
+    /// Time in calls other than barriers.
     pub(super) communication: u64,
     pub(super) n_barriers: usize,
 }
@@ -47,7 +48,7 @@ pub(super) struct Cycle {
 /// Calls without computation between them.
 struct Exchange {
     calls: Range<usize>,
-    /// Since the last call before it returned.
+    /// Time since the return of the last call before the exchange.
     gap: Option<u64>,
 }
 
@@ -110,7 +111,8 @@ fn gap_limit(trace: &Trace) -> u64 {
     if is_apart { long[0] } else { 0 }
 }
 
-/// Where the sorted gaps' logarithms are best cut in two: with the greatest variance between the parts.
+/// Returns the place at which the sorted gaps' logarithms are best cut in two: with the greatest variance between the
+/// parts.
 fn otsu(sorted: &[u64]) -> usize {
     let logarithm = |gap: &u64| (gap.max(&1).to_owned() as f64).ln();
     let total: f64 = sorted.iter().map(logarithm).sum();
@@ -142,7 +144,8 @@ fn exchanges(calls: &[Row], first: usize, limit: u64) -> Vec<Exchange> {
     exchanges
 }
 
-/// For each rank, a number for each exchange, the same where the same calls are made as often. Waits do not count: how many it takes is chance.
+/// Returns for each rank a number for each exchange, the same if the same calls are made as often.
+/// Waits do not count, because the number of waits is chance.
 fn kinds<'a>(trace: &Trace, of_ranks: impl Iterator<Item = &'a [Exchange]>) -> Vec<Vec<usize>> {
     let mut known: BTreeMap<Vec<Call>, usize> = BTreeMap::new();
     let mut kind = |exchange: &Exchange| {
@@ -155,7 +158,7 @@ fn kinds<'a>(trace: &Trace, of_ranks: impl Iterator<Item = &'a [Exchange]>) -> V
     of_ranks.map(|exchanges| exchanges.iter().map(&mut kind).collect()).collect()
 }
 
-/// After how many exchanges kinds repeat themselves, and which share of them does.
+/// Returns the number of exchanges after which kinds repeat themselves, and the share of exchanges that do.
 fn repetition(of_ranks: &[Vec<usize>]) -> (usize, f64) {
     let share = |after: usize| {
         let pairs = || of_ranks.iter().flat_map(|kinds| kinds.iter().zip(kinds.iter().skip(after)));

@@ -1,4 +1,5 @@
-//! Which pattern messages are most like: the shares of all messages that go from one rank to another, beside those of each pattern.
+//! Likeness of messages to patterns: the shares of all messages that go from one rank to another,
+//! beside those of each pattern.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ const CHANGING_RATIO: f64 = 0.8;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Likeness {
     pub(super) pattern: Pattern,
-    /// In what the messages differ from those of the emulated pattern, whatever their likeness; empty where in nothing.
+    /// Difference of the messages from those of the emulated pattern, whatever their likeness; empty if there is none.
     pub(super) difference: String,
     /// Share of the messages that the pattern has too.
     pub(super) ratio: f64,
@@ -30,7 +31,7 @@ pub(super) struct Matrix {
 }
 
 impl Matrix {
-    /// Of the sends among these calls; what a rank sends to itself goes nowhere.
+    /// Counts the sends among these calls by sender and receiver; messages of a rank to itself are left out.
     pub(super) fn of<'a>(n_ranks: u32, sends: impl Iterator<Item = &'a Row>) -> Self {
         let mut counts = BTreeMap::new();
         for row in sends {
@@ -158,7 +159,7 @@ impl Matrix {
         ]
     }
 
-    /// From each to the one that it sends most to, as far as nobody receives from two.
+    /// Returns the permutation from each rank to the one that it sends most to, as far as no rank receives from two.
     fn permutation(&self) -> Likeness {
         let mut entries: Vec<_> = self.counts.iter().collect();
         entries.sort_by(|a, b| b.1.total_cmp(a.1).then(a.0.cmp(b.0)));

@@ -1,4 +1,4 @@
-//! What is said of a fitted application: how sure each part is, and the file that is made of both.
+//! Remarks on a fitted application: the certainty of each part, and the file that is made of both.
 
 use std::fmt::Write;
 use std::num::NonZeroU64;
@@ -20,7 +20,7 @@ impl Fitted {
         self.pattern.share_ratio >= FITTING_RATIO
     }
 
-    /// How sure each part is, a sentence each.
+    /// Returns the certainty of each part, a sentence each.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks = vec![self.pattern_remark()];

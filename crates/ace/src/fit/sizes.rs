@@ -1,4 +1,4 @@
-//! Which distribution the sizes of messages are most like.
+//! Fit of a distribution to the sizes of messages.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use units::ByteCount;
 
 use crate::sizes::Sizes;
 
-/// As many distinct sizes are told one by one.
+/// Largest number of distinct sizes that are listed one by one.
 const N_LISTED_MAX: usize = 8;
 /// The farthest that a distribution may be off the sizes' own, as the largest difference of their shares (Kolmogorov).
 const DISTANCE_MAX: f64 = 0.1;
@@ -22,7 +22,7 @@ pub(super) struct FittedSizes {
     pub(super) n_distinct: usize,
 }
 
-/// Of messages counted by size; there is at least one.
+/// Fits a distribution to messages counted by size; there is at least one.
 pub(super) fn fit(counts: &BTreeMap<u64, u64>) -> FittedSizes {
     let n_distinct = counts.len();
     let exact = |sizes| FittedSizes { sizes, distance_ratio: 0.0, n_distinct };

@@ -13,12 +13,12 @@ use crate::record::SweepResult;
 
 /// Errors below this, in percent, are drawn as this: no clock tells them from none.
 const ERROR_MIN: f64 = 0.01;
-/// As in the paper.
+/// Number of columns, as in the paper.
 const N_COLUMNS: usize = 2;
 
-/// What is in a panel: pattern, mode, applications at the same time.
+/// Kind of a panel: pattern, mode, number of applications at the same time.
 type Kind = (Pattern, Mode, u32);
-/// What is a line in it: size of messages, name of the application.
+/// A line in a panel: size of messages, name of the application.
 type Line<'a> = (u64, &'a str);
 
 pub(super) fn pictures(results: &[SweepResult]) -> Vec<(String, Picture)> {

@@ -12,7 +12,8 @@ use crate::{
 
 use super::{Errors, live, mean_ahead, models, note_on_threads, share};
 
-/// With fewer averages before it, a long test is compared with the mean of the forecasts for single steps.
+/// Minimum number of averages; with fewer before it, a long test is compared with the mean of the forecasts for single
+/// steps.
 const N_AVERAGES_MIN: usize = 3;
 
 /// Forecasts and what came of them.

@@ -9,13 +9,13 @@ use crate::{
 
 use super::{Errors, live, mean_ahead, models, share};
 
-/// Between two readings of the published study.
+/// Time between two readings of the published study.
 const PUBLISHED_STEP: Duration = Duration::from_secs(10);
 
 /// Fewer known samples than this share of them make no average.
 const KNOWN_SHARE_MIN: f64 = 0.25;
 
-/// Of the readings themselves.
+/// Computes the table of the readings themselves.
 pub(crate) fn table(record: &Record) -> Table {
     let settings = &record.header.settings;
     let step = units::span::format(settings.step);
@@ -32,7 +32,7 @@ pub(crate) fn table(record: &Record) -> Table {
     table
 }
 
-/// Of readings as far apart as the published ones.
+/// Returns the rows of readings as far apart as the published ones.
 fn as_published(record: &Record) -> Vec<Row> {
     let n = record.header.settings.n_steps(PUBLISHED_STEP);
     let mut rows = of(record, |samples| samples.into_iter().step_by(n).collect()).rows;
@@ -41,7 +41,7 @@ fn as_published(record: &Record) -> Vec<Row> {
     rows
 }
 
-/// Of their averages over 5 minutes.
+/// Computes the table of their averages over 5 minutes.
 pub(crate) fn averages_table(record: &Record) -> Table {
     let settings = &record.header.settings;
     let length = settings.n_steps(settings.average);

@@ -16,7 +16,7 @@ use super::live;
 /// A node makes forecasts as long as the longest window once in so many seconds.
 const FOLLOW_EVERY_SECONDS: f64 = 5.0;
 
-/// What became of the advisor's intervals.
+/// Coverage of the advisor's intervals.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Coverage {
     n_within: usize,
@@ -24,7 +24,7 @@ struct Coverage {
     n_later: usize,
     /// Tests that ended before it could be told.
     n_undecided: usize,
-    /// How far the median was from the time that it took, in shares of that time.
+    /// Error of the median against the time that the test took, in shares of that time.
     median: MeanError,
 }
 
@@ -142,7 +142,7 @@ fn follow(record: &Record, segment: &Segment, id: &str, coverage: &mut Coverage)
     }
 }
 
-/// Between which shares the true coverage lies, by what was counted (Wilson 1927).
+/// Returns a note of the shares between which the true coverage lies, by what was counted (Wilson 1927).
 fn uncertainty(total: Coverage) -> Option<String> {
     let n = total.n() as f64;
     if n == 0.0 {

@@ -13,7 +13,7 @@ use super::{blank, prediction::averages};
 /// The pox plot takes as many.
 const N_HURST_MIN: usize = 64;
 
-/// What stands in the rows of one scenario.
+/// The figure in a row of one scenario.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Figure {
     Variance,
@@ -79,7 +79,7 @@ fn variance(series: &[Vec<f64>]) -> Cell {
     Cell::Number { value: sum / n as f64, n_digits: 4, n: Some(n) }
 }
 
-/// Of all visits joined, what differs between their means left out.
+/// Computes the Hurst exponent of all visits joined, what differs between their means left out.
 fn hurst(series: &[Vec<f64>]) -> Cell {
     let joined: Vec<f64> = series.iter().flat_map(|samples| about_mean(samples)).collect();
     match rescaled_range(&joined) {

@@ -1,4 +1,4 @@
-//! Which NATS server to use.
+//! The NATS server to use.
 
 use std::path::PathBuf;
 

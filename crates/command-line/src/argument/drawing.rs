@@ -24,7 +24,7 @@ impl Drawing {
         Self { path, kind }
     }
 
-    /// Where it is.
+    /// Returns the path of the drawing.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -36,7 +36,7 @@ impl Drawing {
     }
 }
 
-/// Of a path as typed: the kind is in its name.
+/// Parses a path as typed: the kind is in its name.
 pub fn drawing(text: &str) -> Result<Drawing, String> {
     let path = PathBuf::from(text);
     let extension = path.extension().and_then(|extension| extension.to_str());

@@ -1,4 +1,4 @@
-//! Which node to ask.
+//! The node to ask.
 
 use std::path::PathBuf;
 
@@ -64,7 +64,7 @@ impl NodeAccess {
         Ok(urls.into_iter().map(client).collect())
     }
 
-    /// Whose certificates are believed.
+    /// Returns the certificates to trust.
     ///
     /// # Errors
     /// When the file cannot be read, or holds no certificates.

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-/// What a peer is called, and where its responder listens.
+/// Name of a peer, and the address at which its responder listens.
 #[derive(Clone, Debug)]
 pub struct Peer {
     /// The name of the peer, as it appears in signals.

@@ -1,8 +1,8 @@
-//! Telling that a part of a server has ended, which none does by itself.
+//! Alarms for the end of a part of a server, which no part reports by itself.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// What a part holds while it works.
+/// Alarm of a part, held while the part works.
 pub(super) struct Alarm {
     part: &'static str,
     tell: Sender<&'static str>,
@@ -15,14 +15,14 @@ impl Drop for Alarm {
     }
 }
 
-/// An alarm for each part, and where they are heard.
+/// Returns an alarm for each part, and the receiver of the alarms.
 pub(super) fn alarms<const N: usize>(parts: [&'static str; N]) -> ([Alarm; N], Receiver<&'static str>) {
     let (tell, heard) = channel();
     (parts.map(|part| Alarm { part, tell: tell.clone() }), heard)
 }
 
 impl Alarm {
-    /// Works, holding it.
+    /// Awaits the work, and holds the alarm meanwhile.
     pub(super) async fn until_end_of(self, work: impl Future<Output = ()>) {
         work.await;
     }

@@ -9,14 +9,14 @@ use super::host::Host;
 use super::server::Config;
 use super::subjects::partition_of;
 
-/// What a server has done.
+/// Counts of a server's work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
     /// Measurement messages that were worked on.
     pub n_measurements: u64,
     /// Forecasts that were made, one for each signal.
     pub n_forecasts: u64,
-    /// Frames that were none, or said nothing.
+    /// Frames that were malformed or empty.
     pub n_bad: u64,
     /// Hosts that are served at this moment.
     pub n_hosts: u64,
@@ -25,13 +25,13 @@ pub struct Counted {
 /// Whether a message is worked on as it comes, or was before this server's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tense {
-    /// It is answered with forecasts.
+    /// The message is answered with forecasts.
     Present,
-    /// It is replayed.
+    /// The message is replayed.
     Past,
 }
 
-/// The computation of a server, which knows nothing of NATS.
+/// The computation of a server, independent of NATS.
 #[derive(Default)]
 pub struct Engine {
     hosts: HashMap<String, Host>,
@@ -39,7 +39,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Works on one message, and gives what there is to send for it.
+    /// Works on one message, and returns what there is to send for it.
     pub fn message(&mut self, subject: &str, payload: &Bytes, tense: Tense, config: &Config) -> Option<Bytes> {
         if !self.hosts.contains_key(subject) && self.hosts.len() >= config.n_hosts_max {
             self.counted.n_bad += 1;
@@ -78,7 +78,7 @@ impl Engine {
         (!out.is_empty()).then(|| out.freeze())
     }
 
-    /// Forgets the hosts of a partition that others serve.
+    /// Removes the hosts of a partition that others serve.
     pub(crate) fn forget(&mut self, partition: u32, config: &Config) {
         self.hosts.retain(|subject, _| partition_of(subject, config.n_partitions) != partition);
     }

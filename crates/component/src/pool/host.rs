@@ -1,4 +1,4 @@
-//! One host's signals, and what is known of them.
+//! Signals of one host, and their state.
 
 use bytes::{Bytes, BytesMut};
 use predict::{LiveFleet, Policy};
@@ -10,11 +10,11 @@ use super::server::Config;
 /// A step back by more than this is another series; a shorter one is a message that comes again.
 const STEP_BACK_MAX: u64 = 1000;
 
-/// What is known of one host.
+/// State of one host.
 pub(crate) struct Host {
     policy: Policy,
     description: Option<Description>,
-    /// The frame that it came in, to be compared with the next.
+    /// The frame of the description, to be compared with the next.
     described_by: Bytes,
     /// The frame that forecasts begin with.
     forecast_description: Bytes,
@@ -76,7 +76,7 @@ impl Host {
         is_new
     }
 
-    /// Passes over what is missing before a measurement; `false` when it was there before.
+    /// Passes over steps that are missing before a measurement; `false` if the measurement was there before.
     fn go_to(&mut self, measurement: &Measurement) -> bool {
         let Measurement { number, ref values, .. } = *measurement;
         let (n_signals, next) = (self.signals.len(), self.signals.number());
@@ -90,7 +90,7 @@ impl Host {
         true
     }
 
-    /// Appends the forecasts of all signals, and before them what they are; `false` while it is not known what they are.
+    /// Appends the forecasts of all signals, and before them their description; `false` while there is no description.
     pub(crate) fn forecast(&mut self, number: u64, time: Timestamp, config: &Config, out: &mut BytesMut) -> bool {
         if self.description.as_ref().is_none_or(|description| description.signals.len() != self.signals.len()) {
             return false;

@@ -21,12 +21,12 @@ pub(crate) struct Leases {
     id: String,
     n_partitions: u32,
     length: Duration,
-    /// With the revision that each lease was renewed at.
+    /// Partitions held, each with the revision at which its lease was renewed.
     held: BTreeMap<u32, u64>,
     renewed: Instant,
 }
 
-/// What a round of renewals changed.
+/// Changes by a round of renewals.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Changes {
     pub(crate) taken: BTreeSet<u32>,
@@ -38,7 +38,7 @@ impl Leases {
         Self { store, id, n_partitions, length, held: BTreeMap::new(), renewed: clock::instant() }
     }
 
-    /// One round: renews, gives up what is above the share, and takes what nobody has.
+    /// Runs one round: renews, gives up what is above the share, and takes what nobody has.
     pub(crate) async fn round(&mut self) -> Changes {
         let mut changes = Changes::default();
         match self.try_round(&mut changes).await {
@@ -92,7 +92,7 @@ impl Leases {
         Ok(())
     }
 
-    /// How many servers live, and what they hold.
+    /// Returns the number of servers that live, and the partitions that are held.
     async fn look(&self) -> Result<(usize, HashSet<u32>), Failure> {
         let mut keys = self.store.keys().await?;
         let (mut n_members, mut taken) = (0, HashSet::new());

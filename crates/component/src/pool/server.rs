@@ -22,45 +22,45 @@ use super::engine::{Counted, Engine, Tense};
 use super::lease::{Changes, Leases};
 use super::subjects::{forecasts, partition_of, refit_offset};
 
-/// How many messages may wait for the computation, and how many forecasts for the connection.
+/// Limit of the messages that wait for the computation, and of the forecasts that wait for the connection.
 const N_WAITING_MAX: usize = 1024;
 
 /// A pause before what failed is tried again.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// How much longer than it should take the kept samples reach back, where some come late.
+/// Time that the kept samples reach back longer than they should need to, because some come late.
 const SLACK: Duration = Duration::from_secs(10);
 
-/// What a pool does. All its servers are given the same.
+/// Configuration of a pool. All its servers are given the same.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The subjects of the measurements, with wildcards.
     pub subjects: String,
-    /// What the subjects of forecasts begin with.
+    /// Prefix of the subjects of forecasts.
     pub forecasts: String,
     /// The model of every signal.
     pub model: Spec,
-    /// How many samples a model is fitted to.
+    /// Number of samples that a model is fitted to.
     pub window: u64,
-    /// How many samples after a fit the next is due.
+    /// Number of samples after a fit at which the next is due.
     pub refit_every: u64,
-    /// How many steps ahead to forecast.
+    /// Number of steps to forecast ahead.
     pub horizon: u32,
-    /// Time between two samples; how far the kept samples reach back follows from it.
+    /// Time between two samples; the reach of the kept samples follows from it.
     pub step: Duration,
-    /// How long a server may be silent before others take over.
+    /// Time that a server may be silent before others take over.
     pub lease: Duration,
-    /// Into how many partitions the hosts are spread.
+    /// Number of partitions that the hosts are spread over.
     pub n_partitions: u32,
     /// The most hosts that one server takes.
     pub n_hosts_max: usize,
-    /// How much of the samples JetStream keeps, where the stream is made here.
+    /// Bytes of samples that JetStream keeps, if the stream is made here.
     pub keep_bytes: u64,
 }
 
 impl Config {
-    /// For this model, with a window of 600, fits 300 samples apart, 30 steps ahead of samples of a second, leases of 3 s, 64 partitions,
-    /// 100,000 hosts and 4 GiB.
+    /// Returns the configuration for this model, with a window of 600, fits 300 samples apart, 30 steps ahead of
+    /// samples of a second, leases of 3 s, 64 partitions, 100,000 hosts and 4 GiB.
     #[must_use]
     pub fn new(model: Spec) -> Self {
         Self {
@@ -78,7 +78,8 @@ impl Config {
         }
     }
 
-    /// What the signals of a subject's host follow. Hosts differ in when they fit, so that not all do so at once.
+    /// Returns the policy of the signals of a subject's host. Hosts differ in when they fit, so that not all do so at
+    /// once.
     #[must_use]
     pub fn policy(&self, subject: &str) -> Policy {
         let window = usize::try_from(self.window).unwrap_or(usize::MAX);
@@ -91,40 +92,41 @@ impl Config {
         self.step.saturating_mul(u32::try_from(self.policy("").n_replayed()).unwrap_or(u32::MAX)) + SLACK
     }
 
-    /// One bucket for each pool: those who forecast the same subjects in another way are another pool.
+    /// Returns the name of the bucket, one for each pool: those who forecast the same subjects in another way are
+    /// another pool.
     fn bucket(&self) -> String {
         let text = format!("{} {} {} {}", self.subjects, self.forecasts, self.model, self.n_partitions);
         format!("foretop_pool_{:08x}", crc32fast::hash(text.as_bytes()))
     }
 }
 
-/// Why a server cannot start.
+/// The reason why a server cannot start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The NATS server cannot be had.
     #[error("cannot join the pool")]
     Open(#[from] OpenError),
-    /// It gives no bucket for the leases.
+    /// The NATS server gives no bucket for the leases.
     #[error("cannot agree on leases")]
     Bucket(#[from] nats::BucketError),
-    /// It does not keep the samples.
+    /// The NATS server does not keep the samples.
     #[error("cannot have the NATS server keep `{subjects}`")]
     Keep {
         /// The subjects.
         subjects: String,
-        /// Why.
+        /// The error of the NATS server.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The system gives no thread.
     #[error("cannot start a thread")]
     Thread(#[from] std::io::Error),
-    /// It was told to do what cannot be done.
+    /// A setting is out of range.
     #[error("{what} must be {needed}")]
     Config {
-        /// Of what.
+        /// The setting.
         what: &'static str,
-        /// What would be right.
+        /// The range that it must be in.
         needed: &'static str,
     },
 }
@@ -139,7 +141,7 @@ pub struct Server {
     broken: Receiver<&'static str>,
 }
 
-/// What the computation is given.
+/// Work of the computation.
 enum Work {
     Message { subject: String, payload: Bytes, tense: Tense },
     Forget(u32),
@@ -180,7 +182,7 @@ impl Server {
         self.broken.try_recv().ok()
     }
 
-    /// What it has done so far.
+    /// Returns the counts of its work so far.
     #[must_use]
     pub fn counted(&self) -> Counted {
         *self.counted.lock().unwrap_or_else(PoisonError::into_inner)
@@ -237,7 +239,7 @@ async fn open(config: &Config, security: &Security) -> Result<(Client, Leases), 
     Ok((client, Leases::new(store, id, config.n_partitions, config.lease)))
 }
 
-/// Renews the leases, and tells the reader what changes.
+/// Renews the leases, and sends the changes to the reader.
 async fn hold(mut leases: Leases, every: Duration, tell: mpsc::Sender<Changes>, mut stopped: watch::Receiver<bool>) {
     let mut rounds = tokio::time::interval(every);
     rounds.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
@@ -290,7 +292,7 @@ async fn publish(client: Client, mut sent: mpsc::Receiver<(String, Bytes)>) {
     }
 }
 
-/// Reads on and on; where a connection or a stream breaks, from where it was.
+/// Reads without end; where a connection or a stream breaks, from where it was.
 async fn read(client: Client, config: Config, mut changes: mpsc::Receiver<Changes>, work: mpsc::Sender<Work>) {
     let mut reading = Reading { context: jetstream::new(client), config, held: HashSet::new(), position: None, work };
     let mut pending = BTreeSet::new();
@@ -304,9 +306,9 @@ async fn read(client: Client, config: Config, mut changes: mpsc::Receiver<Change
 }
 
 enum Stopped {
-    /// It can be tried again.
+    /// Reading can be tried again.
     Broken,
-    /// Nobody is left to read for.
+    /// No receiver is left to read for.
     Ended,
 }
 
@@ -406,7 +408,7 @@ impl Reading {
         Ok(self.stream().await?.cached_info().state.last_sequence)
     }
 
-    /// From there on, and how many there are at this moment.
+    /// Returns the messages from there on, and how many there are at this moment.
     async fn messages(&self, deliver_policy: DeliverPolicy) -> Result<(pull::Stream, u64), Stopped> {
         let config = pull::Config {
             deliver_policy,
@@ -421,5 +423,5 @@ impl Reading {
     }
 }
 
-/// How many messages are asked for at a time.
+/// Number of messages that are asked for at a time.
 const N_PER_PULL: usize = 500;

@@ -1,6 +1,6 @@
-//! Subjects: where measurements come from, and where forecasts go.
+//! Subjects of measurements and of forecasts.
 
-/// Which of `n` partitions the hosts of a subject belong to.
+/// Returns the partition, of `n`, that the hosts of a subject belong to.
 ///
 /// # Panics
 /// When `n` is 0.
@@ -9,7 +9,7 @@ pub fn partition_of(subject: &str, n: u32) -> u32 {
     crc32fast::hash(subject.as_bytes()) % n
 }
 
-/// By how many samples the fits of a subject's host come earlier than those of others.
+/// Returns the number of samples by which the fits of a subject's host come earlier than those of others.
 ///
 /// # Panics
 /// When `every` is 0.
@@ -22,7 +22,7 @@ fn fixed(pattern: &str) -> &str {
     pattern.find(['*', '>']).map_or(pattern, |end| &pattern[..end])
 }
 
-/// Where the forecasts of what came in by `subject` go: the rest of its words below `prefix`.
+/// Returns the subject of the forecasts of what came in by `subject`: the rest of its words below `prefix`.
 pub(crate) fn forecasts(subject: &str, pattern: &str, prefix: &str) -> String {
     format!("{prefix}.{}", subject.strip_prefix(fixed(pattern)).unwrap_or(subject))
 }

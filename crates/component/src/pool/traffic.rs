@@ -7,26 +7,26 @@ use stream::{Carries, Description, Measurement, OpenError, Payload, Security, Si
 use tokio::time::Instant;
 use units::Timestamp;
 
-/// How many slices a step is cut into; the hosts of a slice are sent in a row.
+/// Number of slices that a step is cut into; the hosts of a slice are sent in a row.
 const N_SLICES: u32 = 100;
 
-/// What no panic should ever say.
+/// Message of a panic that should never happen.
 const FITS: &str = "a host of at most 4096 signals fits into a frame";
 
-/// Which hosts, and how fast.
+/// Hosts, and the speed of their measurements.
 #[derive(Clone, Debug)]
 pub struct Traffic {
-    /// What subjects begin with; the number of a host follows.
+    /// Prefix of subjects; the number of a host follows.
     pub prefix: String,
-    /// How many hosts.
+    /// Number of hosts.
     pub n_hosts: u32,
-    /// How many signals each has, 4,096 at most.
+    /// Number of signals of each host, 4,096 at most.
     pub n_signals: u32,
     /// Time between two measurements of a host.
     pub step: Duration,
     /// The number of the first measurement.
     pub first: u64,
-    /// How many measurements each host makes.
+    /// Number of measurements that each host makes.
     pub n_steps: u64,
 }
 
@@ -37,7 +37,7 @@ impl Traffic {
         format!("{}.{}", self.prefix, name(host))
     }
 
-    /// What a host's measurements are.
+    /// Returns the description of a host's measurements.
     #[must_use]
     pub fn description(&self, host: u32) -> Description {
         let signal = |at| SignalName { id: format!("made.{at}"), unit: String::new() };
@@ -52,7 +52,7 @@ impl Traffic {
         }
     }
 
-    /// What a host measures at one step: a wave and something that no model knows, the same each time that it is asked.
+    /// Returns a host's measurement at one step: a wave and noise that no model predicts, the same for each call.
     #[must_use]
     pub fn measurement(&self, host: u32, number: u64, time: Timestamp) -> Measurement {
         let value = |signal: u32| {
@@ -63,7 +63,7 @@ impl Traffic {
         Measurement { number, time, values: (0..self.n_signals).map(value).collect() }
     }
 
-    /// A message of a host: what it measures, and that.
+    /// Returns a message of a host: the description of its measurements, and a measurement.
     ///
     /// # Panics
     /// When a host has too many signals.
@@ -75,7 +75,7 @@ impl Traffic {
         bytes.freeze()
     }
 
-    /// Publishes it, each host at its own moment of the step; `sent` is told of each message.
+    /// Publishes the traffic, each host at its own moment of the step; `sent` is called with each message.
     ///
     /// # Errors
     /// [`OpenError`] when the NATS server cannot be had.
@@ -114,7 +114,7 @@ fn name(host: u32) -> String {
     format!("host-{host:05}")
 }
 
-/// Evenly spread over -0.5 to 0.5; the finalizer of SplitMix64.
+/// Returns noise spread evenly over -0.5 to 0.5; the finalizer of SplitMix64.
 fn noise(seed: u64) -> f64 {
     let mixed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

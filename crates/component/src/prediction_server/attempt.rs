@@ -1,13 +1,14 @@
-//! How often a core was started in vain, what is done about it, and when the next one may start.
+//! Attempts to start a core: how many were in vain, what is done about it, and when the next one may start.
 
 use std::time::{Duration, Instant};
 
 use clock::Backoff;
 
-/// So many cores in a row that end or hang before they say anything are taken to fail by the model that they fit.
+/// Number of cores in a row that end or hang before their first answer, after which the model that they fit is taken to
+/// be the cause.
 const N_FRUITLESS_MAX: u32 = 5;
 
-/// What is fitted then, which nothing can go wrong with.
+/// Model that is fitted then, and cannot fail.
 const SAFE_MODEL: &str = "LAST";
 
 const PAUSE_MIN: Duration = Duration::from_millis(20);
@@ -28,13 +29,14 @@ impl Default for Attempts {
 }
 
 impl Attempts {
-    /// A core said something.
+    /// Resets the count, because a core gave an answer.
     pub(super) fn succeeded(&mut self) {
         (self.n_fruitless, self.next) = (0, None);
         self.backoff.succeeded();
     }
 
-    /// A core ended. The first that does may be followed at once; after more in a row there is a pause that doubles.
+    /// Counts a core that ended. The first that does may be followed at once; after more in a row there is a pause that
+    /// doubles.
     pub(super) fn failed(&mut self) {
         if self.n_fruitless > 0 {
             self.next = Some(clock::instant() + self.backoff.next_wait());
@@ -52,12 +54,12 @@ impl Attempts {
         self.next.is_none_or(|next| clock::instant() >= next)
     }
 
-    /// The model that was asked for is tried again.
+    /// Lets the model that was asked for be tried again.
     pub(super) fn forgive(&mut self) {
         self.has_given_up = false;
     }
 
-    /// The model to fit, where this one is wanted.
+    /// Returns the model to fit if this one is wanted.
     pub(super) fn model(&self, wanted: &str) -> String {
         if self.has_given_up { SAFE_MODEL.to_owned() } else { wanted.to_owned() }
     }

@@ -1,16 +1,16 @@
-//! What a measure buffer has kept, asked for and collected.
+//! History from a measure buffer: requests for it, and the answers that are collected.
 
 use std::time::{Duration, Instant};
 
 use stream::{Answer, Ask, InputId, Measurement, Message, Outputs, Reply, Request};
 
-/// A buffer that gives no answer for so long is not waited for. What it says later is used then.
+/// Time limit of a buffer's answer. A later answer is used when it comes.
 const LIMIT: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 pub(super) struct History {
     pub(super) line: InputId,
-    /// How many samples are asked for, and since when.
+    /// Number of samples that are asked for, and the moment of the request.
     asked: Option<(u32, Instant)>,
     /// Frames of an answer that are still to come.
     n_to_come: u32,
@@ -35,7 +35,7 @@ impl History {
         self.asked.is_some()
     }
 
-    /// Whether the answer is just now waited for no longer.
+    /// Whether the wait for the answer ends at this moment.
     pub(super) fn gives_up(&mut self) -> bool {
         let is_late = self.asked.is_some_and(|(_, since)| since.elapsed() > LIMIT);
         if is_late {
@@ -44,7 +44,7 @@ impl History {
         is_late
     }
 
-    /// The connection broke before the answer was there.
+    /// Handles a connection that broke before the answer was there.
     pub(super) fn interrupted(&mut self, outputs: &mut Outputs) {
         (self.n_to_come, self.collected) = (0, Vec::new());
         if let Some((n, _)) = self.asked {
@@ -52,7 +52,7 @@ impl History {
         }
     }
 
-    /// A part of the answer.
+    /// Takes a part of the answer.
     pub(super) fn take(&mut self, message: Message) {
         match message {
             Message::Reply(Reply { n_frames, answer, .. }) => {
@@ -75,13 +75,13 @@ impl History {
         }
     }
 
-    /// A frame of the answer came.
+    /// Counts a frame of the answer.
     pub(super) fn count_frame(&mut self) {
         self.n_to_come = self.n_to_come.saturating_sub(1);
         self.is_complete = self.n_to_come == 0;
     }
 
-    /// The answer, when it is whole.
+    /// Returns the answer when it is whole.
     pub(super) fn take_complete(&mut self) -> Option<Vec<Measurement>> {
         std::mem::take(&mut self.is_complete).then(|| {
             self.asked = None;

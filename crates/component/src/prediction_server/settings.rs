@@ -1,4 +1,4 @@
-//! What a prediction server is told.
+//! Settings of a prediction server.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use stream::{Configuration, Endpoint, Forecast};
 
 use crate::core_process::CoreProgram;
 
-/// More samples than this tell no model more.
+/// Limit of the window: more samples do not improve a model.
 const WINDOW_MAX: u32 = 1_000_000;
 
 /// Values that are kept altogether: 1 GiB.
@@ -16,22 +16,22 @@ const N_VALUES_MAX: usize = 1 << 27;
 /// Samples that may wait for a core, beside the window; fewer where a sample has many values.
 const N_WAITING: usize = 65_536;
 
-/// What a prediction server is told at its start.
+/// Settings of a prediction server at its start.
 #[derive(Clone, Debug)]
 pub struct PredictionSettings {
     /// The model.
     pub model: Spec,
-    /// How many of the last samples it is fitted to, 2 to a million.
+    /// Number of the last samples that it is fitted to, 2 to a million.
     pub window: u32,
-    /// How many steps ahead it forecasts, 1 to 65,000.
+    /// Number of steps ahead that it forecasts, 1 to 65,000.
     pub horizon: u32,
     /// The measure buffer that has the samples from before, as `source:`.
     pub history: Option<Endpoint>,
-    /// What its stream is called; as the one that comes in if `None`.
+    /// Name of its stream; that of the stream that comes in if `None`.
     pub stream: Option<String>,
     /// The program of its core.
     pub core: CoreProgram,
-    /// How long the core may take for an answer, a fit included, before it is taken for hung; 10 ms at least.
+    /// Time that the core may take for an answer, a fit included, before it is taken for hung; 10 ms at least.
     pub core_limit: Duration,
 }
 
@@ -39,25 +39,25 @@ pub struct PredictionSettings {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PredictionSettingsError {
-    /// The model's text says none.
+    /// The model's text is no model specification.
     #[error(transparent)]
     Model(#[from] SpecError),
     /// The window is too short or too long.
     #[error("the window must be 2 to {WINDOW_MAX} samples, not {given}")]
     Window {
-        /// What was given.
+        /// The window that was given.
         given: u32,
     },
     /// The horizon is none, or no frame holds it.
     #[error("the horizon must be 1 to {} steps, not {given}", Forecast::N_LEADS_MAX)]
     Horizon {
-        /// What was given.
+        /// The horizon that was given.
         given: u32,
     },
     /// Every core would be taken for hung.
     #[error("a core needs at least 10ms for an answer, not {given:?}")]
     CoreLimit {
-        /// What was given.
+        /// The limit that was given.
         given: Duration,
     },
 }
@@ -71,7 +71,7 @@ impl PredictionSettings {
         check(&configuration).map(|()| configuration)
     }
 
-    /// How often it looks whether the core hangs.
+    /// Returns the interval at which it checks whether the core hangs.
     pub(super) fn look_every(&self) -> Duration {
         (self.core_limit / 8).clamp(Duration::from_millis(10), Duration::from_millis(250))
     }
@@ -89,14 +89,14 @@ pub(super) fn check(configuration: &Configuration) -> Result<(), PredictionSetti
     Ok(())
 }
 
-/// What the signals of a stream follow.
+/// Returns the policy of the signals of a stream.
 pub(super) fn policy(configuration: &Configuration) -> Policy {
     // What is no model was refused when it was configured.
     let model = configuration.model.parse().unwrap_or(Spec::Last);
     Policy::with_window(&model, configuration.window as usize)
 }
 
-/// How many samples are kept of so many signals.
+/// Returns the number of samples that are kept of so many signals.
 pub(super) fn n_kept(configuration: &Configuration, n_signals: usize) -> usize {
     let n_waiting = (N_WAITING / n_signals.max(1)).max(64);
     (policy(configuration).n_replayed() + n_waiting).min(N_VALUES_MAX / n_signals.max(1))

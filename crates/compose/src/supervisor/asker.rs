@@ -1,4 +1,4 @@
-//! Asks a component how it is, each second, on a thread of its own: one that hangs keeps nobody waiting.
+//! Asks a component for its status, each second, on a thread of its own: one that hangs keeps nobody waiting.
 
 use std::io;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -10,13 +10,13 @@ use stream::{Answer, Ask, Caller, Endpoint, EndpointStatus, Role, Security, Stat
 
 const ASK_EVERY: Duration = Duration::from_secs(1);
 
-/// A component that needs longer for an answer is busy with something else.
+/// Greatest time for an answer: a component that needs longer is busy with something else.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
 
-/// An answer that is older says nothing of the present.
+/// Age at which an answer no longer describes the present.
 const FRESH_FOR: Duration = Duration::from_secs(5);
 
-/// What a component's answers come to.
+/// Figures computed from a component's answers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Figures {
     pub(super) in_per_second: Option<f64>,
@@ -34,7 +34,7 @@ pub(super) struct Asker {
     _stop: Sender<()>,
 }
 
-/// The last answer, the one before, and when they came.
+/// The last answer, the one before, and the times at which they came.
 #[derive(Debug, Default)]
 struct Answers {
     last: Option<(Instant, Status)>,
@@ -63,12 +63,12 @@ impl Asker {
         Ok(Self { answers, _stop: stop })
     }
 
-    /// What it says of itself; `None` when it has not said anything for a while.
+    /// Returns the figures of its status; `None` if it has not answered for a while.
     pub(super) fn figures(&self) -> Option<Figures> {
         lock(&self.answers).figures()
     }
 
-    /// Forgets what a process said that is gone.
+    /// Forgets the answers of a process that is gone.
     pub(super) fn forget(&self) {
         *lock(&self.answers) = Answers::default();
     }
@@ -125,7 +125,8 @@ fn n_frames(status: &Status, counts: fn(Role) -> bool) -> u64 {
     counted.map(|endpoint| endpoint.counted.n_frames).sum()
 }
 
-/// What keeps a connection away that this side makes. One that is there has mended what was wrong.
+/// Returns the error that keeps away a connection that this side makes. A connection that is there has mended the
+/// error.
 fn error(status: &EndpointStatus) -> Option<String> {
     let connects = role(status).is_some_and(|role| !role.listens());
     status.counted.last_error.clone().filter(|_| connects && status.counted.n_connected == 0)

@@ -1,4 +1,4 @@
-//! What a component prints: the end of it, in a file.
+//! Output of a component: the end of it, in a file.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, PipeWriter, Read, Seek, SeekFrom, Write};
@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-/// When a log is longer, it begins anew. What a component says at its start and at its end is what is looked for.
+/// Length at which a log begins anew. The output at a component's start and at its end is what is looked for.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// The rest of a longer line begins a line of its own.
+/// Greatest length of a line; the rest of a longer line begins a line of its own.
 const LINE_BYTES_MAX: u64 = 4096;
 
 /// A component's log, over all of its processes.
@@ -29,7 +29,7 @@ impl Log {
         Ok(Self(Arc::new(Mutex::new(Written { file, n_bytes: 0, last_line: None }))))
     }
 
-    /// Where a process prints, as its standard output and its standard error.
+    /// Opens the pipes for a process, as its standard output and its standard error.
     pub(super) fn open(&self) -> io::Result<(PipeWriter, PipeWriter)> {
         let (reader, writer) = io::pipe()?;
         let second = writer.try_clone()?;
@@ -46,14 +46,14 @@ impl Log {
         Ok((writer, second))
     }
 
-    /// The last line that says something.
+    /// Returns the last line that is not blank.
     pub(super) fn last_line(&self) -> Option<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).last_line.clone()
     }
 }
 
 impl Written {
-    /// A log that cannot be written is no reason to let the component wait.
+    /// Writes a line; a log that cannot be written is no reason to let the component wait.
     fn take(&mut self, line: &[u8]) {
         let text = String::from_utf8_lossy(line);
         if !text.trim().is_empty() {

@@ -16,17 +16,17 @@ use crate::plan::Launch;
 /// A process that was started, and all that it starts.
 pub(super) struct Process {
     child: Child,
-    /// Told once it is known.
+    /// Its end, once that is known.
     end: Option<End>,
     /// Whether its group was killed, whose number may be another's from then on.
     is_swept: bool,
 }
 
-/// How a process ended.
+/// The end of a process.
 #[derive(Clone, Debug)]
 pub(super) struct End {
     pub(super) is_success: bool,
-    /// In words, as a part of a sentence.
+    /// Description in words, as a part of a sentence.
     pub(super) words: String,
 }
 
@@ -56,7 +56,7 @@ impl Process {
         self.child.id()
     }
 
-    /// How it ended, if it has.
+    /// Returns its end, if it has ended.
     pub(super) fn end(&mut self) -> Option<End> {
         if self.end.is_none() {
             self.end = match self.child.try_wait() {
@@ -98,7 +98,7 @@ impl Process {
         }
     }
 
-    /// To the group, which has the process's number. One that is empty is gone.
+    /// Sends a signal to the group, which has the process's number. A group that is empty is gone.
     fn signal(&self, signal: Signal) {
         if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
             let _ = kill_process_group(group, signal);

@@ -7,7 +7,7 @@ use crate::results::{Place, Record};
 /// A window and the cases on it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window<'r> {
-    /// At least one.
+    /// The cases; at least one.
     pub(crate) cases: &'r [Record],
 }
 
@@ -30,8 +30,8 @@ impl<'r> Window<'r> {
     }
 }
 
-/// As many windows as there can be whose test parts do not overlap: on each trace, by when the tests end. Which ones these are
-/// depends on no result.
+/// Returns as many windows as there can be whose test parts do not overlap: on each trace, by when the tests end.
+/// Which ones these are depends on no result.
 ///
 /// Windows that overlap are judged on the same samples, and a test that took each of them for evidence of its own would be sure of
 /// anything after enough cases.

@@ -2,15 +2,15 @@
 
 use picture::{Anchor, Axis, Chart, Colour, Frame, Mark, Panel, Picture, Place, Scale, Shape, Size, words_width};
 
-/// Of a chart, without the names beside it.
+/// The size of a chart, without the names beside it.
 const CHART: Size = Size { width: 560.0, height: 420.0 };
-/// Between the last point of a chart and a name beside it.
+/// The distance between the last point of a chart and a name beside it.
 const NAME_INDENT: f64 = 24.0;
 const TEXT_SIZE: f64 = 12.0;
 const LINE_HEIGHT: f64 = 18.0;
-/// Beside the ranks, names left out: a bend of the line, and a mean rank.
+/// The width beside the ranks, names left out: a bend of the line, and a mean rank.
 const MARGIN: f64 = 70.0;
-/// Of the ranks themselves.
+/// The width of the ranks themselves.
 const RANKS_WIDTH: f64 = 340.0;
 
 /// A line of a chart.

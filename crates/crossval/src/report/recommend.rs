@@ -1,4 +1,4 @@
-//! Which model to use: one text, and why.
+//! Recommendation of a model: one text, and the reason.
 
 use std::collections::BTreeMap;
 
@@ -19,11 +19,11 @@ pub(crate) struct Recommendation {
     pub(crate) model: String,
     /// The mean over leads of the share of comparisons won.
     pub(crate) win_share: f64,
-    /// How the numbers of the model were chosen.
+    /// The way in which the numbers of the model were chosen.
     pub(crate) choice: Choice,
 }
 
-/// How one of a family was chosen.
+/// The way in which one of a family was chosen.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Choice {
     /// There is only one.
@@ -32,9 +32,9 @@ pub(crate) enum Choice {
     WithinOneError {
         /// The best.
         best: String,
-        /// How many were within.
+        /// The number of models within that error.
         n_within: usize,
-        /// How many there were.
+        /// The number of models that there were.
         n: usize,
     },
     /// Too many to judge each: for each number the range of its values that did best, and the middle of that.
@@ -142,7 +142,7 @@ fn numbers(text: &str) -> Vec<usize> {
     text.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
 }
 
-/// What stands around the whole numbers of a text.
+/// Returns the text around the whole numbers of a text.
 fn words(text: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut is_digit = false;

@@ -1,4 +1,4 @@
-//! In how many cases the errors one step ahead pass for noise.
+//! Shares of cases in which the errors one step ahead pass for noise.
 
 use serde::Serialize;
 
@@ -8,7 +8,7 @@ use crate::results::{Record, Tested};
 /// Shares of cases whose errors one step ahead a test at the level of 0.05 did not reject; NaN where none could be tested.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Kept {
-    /// Without memory, by the test of Ljung and Box.
+    /// Errors without memory, by the test of Ljung and Box.
     pub ljung_box: f64,
     /// Turning around as often as noise.
     pub turning_points: f64,

@@ -7,7 +7,7 @@ use super::residuals::Kept;
 use super::verdict::Verdict;
 use crate::results::Results;
 
-/// What a report comes to. Numbers that are not there are null.
+/// The summary of a report. Numbers that are not there are null.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
     /// The model to use; none where none was judged on most of its windows.
@@ -16,11 +16,11 @@ pub struct Summary {
     pub recommended_of: Option<String>,
     /// Cases in the results.
     pub n_cases: usize,
-    /// By lead.
+    /// The models by lead.
     pub leads: Vec<LeadSummary>,
-    /// What tests find of the errors one step ahead, by model, in the template's order.
+    /// The test results for the errors one step ahead, by model, in the template's order.
     pub residuals: Vec<ResidualSummary>,
-    /// Why cases failed.
+    /// The reasons why cases failed.
     pub failures: Vec<FailureSummary>,
 }
 
@@ -29,14 +29,14 @@ pub struct Summary {
 pub struct LeadSummary {
     /// Steps ahead.
     pub lead: usize,
-    /// How each did.
+    /// The results of each model.
     pub models: Vec<ModelSummary>,
 }
 
-/// How a model of the template did at a lead.
+/// Results of a model of the template at a lead.
 #[derive(Clone, Debug, Serialize)]
 pub struct ModelSummary {
-    /// As the template has it, or a peer's name.
+    /// The model as the template has it, or a peer's name.
     pub model: String,
     /// The share of comparisons on the same window that it won, ties counting half.
     pub win_share: f64,
@@ -48,12 +48,12 @@ pub struct ModelSummary {
     pub coverage: [f64; 3],
 }
 
-/// What tests find of the errors one step ahead.
+/// Test results for the errors one step ahead.
 #[derive(Clone, Debug, Serialize)]
 pub struct ResidualSummary {
-    /// As the template has it, or a peer's name.
+    /// The model as the template has it, or a peer's name.
     pub model: String,
-    /// How many cases pass.
+    /// The shares of cases that pass.
     #[serde(flatten)]
     pub kept: Kept,
 }
@@ -61,11 +61,11 @@ pub struct ResidualSummary {
 /// Cases of a model that failed for one reason.
 #[derive(Clone, Debug, Serialize)]
 pub struct FailureSummary {
-    /// As the template has it, or a peer's name.
+    /// The model as the template has it, or a peer's name.
     pub model: String,
     /// Why.
     pub reason: String,
-    /// How many.
+    /// The number of cases.
     pub n_cases: u64,
 }
 

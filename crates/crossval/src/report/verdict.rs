@@ -1,4 +1,4 @@
-//! What the results say of a lead: who wins, by how much, and whether that could be luck.
+//! Verdict on a lead: the model that wins, by how much, and whether that could be luck.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::results::{Results, Score};
 
 use super::blocks::{Window, disjoint};
 
-/// What is found at one lead.
+/// The findings at one lead.
 #[derive(Clone, Debug)]
 pub(crate) struct Verdict {
     pub(crate) lead: usize,
@@ -20,7 +20,7 @@ pub(crate) struct Verdict {
     pub(crate) pairs: Vec<Pair>,
 }
 
-/// How a model of the template did.
+/// Results of a model of the template.
 #[derive(Clone, Debug)]
 pub(crate) struct Standing {
     pub(crate) family_idx: usize,
@@ -149,7 +149,8 @@ pub(crate) fn log_ratio(first: f64, second: f64) -> f64 {
     if first == second { 0.0 } else { first.ln() - second.ln() }
 }
 
-/// Of those that are known; NaN of none. An infinite one counts: a model that failed in most cases has no finite median.
+/// Returns the median of the known values; NaN of none. An infinite value counts: a model that failed in most cases has
+/// no finite median.
 pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut known: Vec<f64> = values.filter(|value| !value.is_nan()).collect();
     known.sort_by(f64::total_cmp);
@@ -160,7 +161,7 @@ pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {
     }
 }
 
-/// Of those that are known; NaN of none.
+/// Returns the mean of the known values; NaN of none.
 pub(crate) fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (n, sum) = values.filter(|value| !value.is_nan()).fold((0_u64, 0.0), |(n, sum), value| (n + 1, sum + value));
     sum / n as f64

@@ -11,10 +11,10 @@ use series::csv::{Column, CsvError, Options};
 use super::{Trace, TraceError};
 use crate::table::TableFile;
 
-/// As the CSV reader has it.
+/// The limit on samples, as in the CSV reader.
 const N_SAMPLES_MAX: i64 = 100_000_000;
 
-/// Why a file or folder gives no traces.
+/// The reason why a file or folder gives no traces.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceFileError {
@@ -23,7 +23,7 @@ pub enum TraceFileError {
     Io {
         /// File or folder.
         path: PathBuf,
-        /// Why not.
+        /// The error.
         source: io::Error,
     },
     /// A folder with nothing to read in it.
@@ -43,7 +43,7 @@ pub enum TraceFileError {
     Csv {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The error.
         source: CsvError,
     },
     /// No Parquet, or compressed in a way that is not known here.
@@ -51,7 +51,7 @@ pub enum TraceFileError {
     Parquet {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The error.
         source: ParquetError,
     },
     /// No column, or several, could be the samples.
@@ -75,7 +75,7 @@ pub enum TraceFileError {
     Trace {
         /// The file.
         path: PathBuf,
-        /// What is wrong with them.
+        /// The fault of the samples.
         source: TraceError,
     },
 }
@@ -93,7 +93,7 @@ impl Trace {
         Self::read_in(path, column, None)
     }
 
-    /// As [`Trace::read`], with the time zone of times without an offset in CSV.
+    /// Reads traces as [`Trace::read`] does, with the time zone of times without an offset in CSV.
     ///
     /// # Errors
     /// As [`Trace::read`].

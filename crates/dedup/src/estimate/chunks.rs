@@ -15,7 +15,7 @@ pub(super) struct Chunks {
     segmenter: Option<Box<dyn Segmenter + Send>>,
     shape: Option<Shape>,
     packer: Packer,
-    /// What has not been cut yet.
+    /// Bytes that have not been cut yet.
     waiting: Vec<u8>,
     known: HashSet<[u8; 16]>,
     /// Whether table 18's messages are counted.
@@ -23,7 +23,7 @@ pub(super) struct Chunks {
     pub tally: Tally,
 }
 
-/// What table 18's messages have beside ids, hashes and bytes.
+/// Sizes of the parts of table 18's messages beside ids, hashes and bytes.
 mod paper {
     pub const TYPE: usize = 1;
     /// Type, number, length.
@@ -35,10 +35,10 @@ mod paper {
 }
 
 impl Chunks {
-    /// As many bytes are cut at a time: enough that few chunks are seen twice.
+    /// Number of bytes that are cut at a time: enough that few chunks are seen twice.
     const N_CUT: usize = 1 << 20;
     const ID_BYTES: usize = 5;
-    /// How many segments have a hash of their own.
+    /// Number of segments for each hash.
     const GROUP: usize = 20;
 
     pub fn new(segmenter: Option<Box<dyn Segmenter + Send>>, shape: Option<Shape>, packer: Packer) -> Self {
@@ -52,7 +52,7 @@ impl Chunks {
         self.is_on_paper
     }
 
-    /// How many different chunks there were.
+    /// Returns the number of different chunks.
     pub fn n_entries(&self) -> usize {
         self.known.len()
     }

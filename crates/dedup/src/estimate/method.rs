@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::segmenter::{Anchoring, FastCdc, Grid, Lbfs, Manber, Segmenter, Squares, Static, Tiles, Varg};
 
-/// How redundancy is looked for.
+/// Method of looking for redundancy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// Anchors, one in 2^n bytes, grown both ways.
@@ -40,7 +40,7 @@ pub enum Method {
     },
     /// Spring and Wetherall's matches as they were, from one queue of bytes.
     Fifo {
-        /// How many MiB the queue has.
+        /// The size of the queue in MiB.
         n_mib: u32,
     },
     /// Tiles of one size.
@@ -81,7 +81,7 @@ pub enum Method {
      spring-BYTES, fifo-MIB, zstd-N (zstd alone, with a window of 2^N bytes, N of 20 to 30), auto and none; for pixels grid-SIDE, varg-WIDTH, tiles-SIDE and squares-SIDE"
 )]
 pub struct UnknownMethod {
-    /// What was given.
+    /// The given text.
     pub text: String,
 }
 
@@ -114,7 +114,7 @@ impl Method {
         matches!(self, Self::Grid { .. } | Self::Varg { .. } | Self::Tiles { .. } | Self::Squares { .. })
     }
 
-    /// What cuts, for methods that only cut.
+    /// Returns the segmenter, for methods that only cut.
     pub(super) fn segmenter(self) -> Option<Box<dyn Segmenter + Send>> {
         let anchoring = Anchoring::default();
         Some(match self {

@@ -18,7 +18,7 @@ impl Sprung {
         Self { spring, packer, tally: Tally::default() }
     }
 
-    /// How many entries the index has.
+    /// Returns the number of entries of the index.
     pub fn n_entries(&self) -> usize {
         self.spring.n_entries()
     }

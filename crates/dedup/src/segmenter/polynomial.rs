@@ -13,17 +13,17 @@ const DOWN: u64 = 0x6a09_e667_f3bc_c909;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Polynomial {
     base: u64,
-    /// What an element weighs when it leaves the window.
+    /// Weight of an element when it leaves the window.
     leaving: u64,
 }
 
 impl Polynomial {
-    /// Over so many elements of a row.
+    /// Builds the hash over so many elements of a row.
     pub fn along(n_window: usize) -> Self {
         Self::new(ALONG, n_window)
     }
 
-    /// Over so many rows.
+    /// Builds the hash over so many rows.
     pub fn down(n_window: usize) -> Self {
         Self::new(DOWN, n_window)
     }

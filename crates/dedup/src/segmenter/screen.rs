@@ -15,10 +15,10 @@ pub struct Grid {
     pub side: usize,
 }
 
-/// Where an element row or column may begin a segment.
+/// Rule for the rows and columns of elements that may begin a segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Anchoring {
-    /// How many bits of the hash of an anchor are zero, 1 to 32.
+    /// Number of bits of the hash of an anchor that are zero, 1 to 32.
     pub bits: u32,
     /// No anchor is nearer to the last one.
     pub n_min: usize,
@@ -31,7 +31,7 @@ pub struct Anchoring {
 pub struct Varg {
     width: usize,
     anchoring: Anchoring,
-    /// What was sampled of the last field; `None` if movement is not looked for.
+    /// Samples of the last field; `None` if movement is not looked for.
     seen: Option<[HashSet<u64>; 2]>,
 }
 
@@ -40,7 +40,7 @@ pub struct Varg {
 pub struct Tiles {
     /// The side of the tiles, at least 1.
     pub side: usize,
-    /// Where to cut.
+    /// The rule for the places to cut.
     pub anchoring: Anchoring,
 }
 
@@ -49,7 +49,7 @@ pub struct Tiles {
 pub struct Squares {
     /// The side, at least 1.
     pub side: usize,
-    /// How many bits of a selected hash are zero, 1 to 32.
+    /// Number of bits of a selected hash that are zero, 1 to 32.
     pub bits: u32,
 }
 
@@ -57,7 +57,8 @@ pub struct Squares {
 const SAMPLE_BITS: u32 = 5;
 
 impl Default for Anchoring {
-    /// As tuned in section 8.5: an anchor in 8 rows, none nearer than 8, and more than 8 equal rows by themselves.
+    /// Returns the values tuned in section 8.5: an anchor in 8 rows, none nearer than 8, and more than 8 equal rows by
+    /// themselves.
     fn default() -> Self {
         Self { bits: 3, n_min: 8, n_similar: Some(8) }
     }

@@ -8,7 +8,7 @@ use super::{Area, Field, Segmenter};
 pub struct Manber {
     /// The size in bytes, at least 1.
     pub n_bytes: usize,
-    /// How many bits of a selected fingerprint are zero, 1 to 32.
+    /// Number of bits of a selected fingerprint that are zero, 1 to 32.
     pub bits: u32,
 }
 

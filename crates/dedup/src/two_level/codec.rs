@@ -4,7 +4,7 @@ use super::{HASH_BYTES, Settings};
 use crate::literals::{Packer, Packing, Unpacker};
 use crate::varint;
 
-/// What one end says to the other.
+/// A message from one end to the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
     /// A field begins.
@@ -13,7 +13,7 @@ pub enum Message {
         n_bytes: u32,
         /// The bytes of a row.
         width: u32,
-        /// How many segments it has.
+        /// Number of its segments.
         n_segments: u32,
     },
     /// The optimistic id of the next segment, and where that lies.
@@ -60,10 +60,10 @@ pub enum Message {
     },
 }
 
-/// How messages are written.
+/// Encoding of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wire {
-    /// As table 18 has them: a type before each id, a number and a size before each segment, nothing packed.
+    /// The encoding of table 18: a type before each id, a number and a size before each segment, nothing packed.
     Paper,
     /// A head for each group, numbers of segments as differences, segments packed.
     Packed(Packing),
@@ -100,7 +100,7 @@ mod tag {
     pub const FETCHED: u8 = 0x0b;
     pub const PACKED_FETCHED: u8 = 0x0c;
     pub const UNKNOWN: u8 = 0x0d;
-    /// With the length of the meta-data in its lower half.
+    /// The tag of an id, with the length of the meta-data in its lower half.
     pub const ID: u8 = 0x10;
 }
 

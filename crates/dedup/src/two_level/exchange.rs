@@ -13,7 +13,7 @@ pub struct Exchange {
     tally: Exchanged,
 }
 
-/// What was on the wire.
+/// Counts of what was given and what was on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exchanged {
     /// Bytes of data.

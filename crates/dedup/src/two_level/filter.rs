@@ -34,7 +34,7 @@ impl Filter {
         self.places(id).all(|(word, bit)| self.0[word] & bit != 0)
     }
 
-    /// What it is made of, so that it can be kept.
+    /// Returns the words of the filter, so that the filter can be kept.
     #[must_use]
     pub fn words(&self) -> &[u64] {
         &self.0

@@ -6,7 +6,7 @@ use super::codec::{Message, N_GROUP_MAX, N_SEGMENT_MAX};
 use super::{Filter, GroupHash, HASH_BYTES, ProtocolError, Settings};
 use crate::segmenter::Area;
 
-/// Where a receiver remembers segments. Anything may be forgotten at any time, and be wrong.
+/// Memory of a receiver for segments. Anything may be forgotten at any time, and be wrong.
 pub trait Segments {
     /// The segment that was put last under this id.
     fn get(&mut self, id: u64) -> Option<Vec<u8>>;
@@ -37,15 +37,15 @@ pub struct Receiver<S> {
     pushed: VecDeque<(u32, Vec<u8>)>,
     /// Ids that were asked for, and the numbers of later segments with the same ids, which wait for the answer.
     asked: HashMap<u64, Vec<u32>>,
-    /// Where segments are looked for before the sender is asked.
+    /// The fetches from a neighbour where segments are looked for before the sender is asked.
     neighbour: Option<Fetching>,
     /// Groups that hold before all earlier ones do, if those are wanted.
     early: Option<Vec<Early>>,
-    /// How many fields were handed on.
+    /// Number of fields that were handed on.
     n_complete: u64,
 }
 
-/// What a neighbour is asked for.
+/// Ids that a neighbour is asked for.
 #[derive(Debug, Default)]
 struct Fetching {
     /// Ids to ask for.
@@ -59,13 +59,13 @@ struct Fetching {
 pub struct Early {
     /// The number of its field, from 0.
     pub field: u64,
-    /// Where in the field.
+    /// The area of the segment in the field.
     pub area: Area,
     /// Its bytes.
     pub bytes: Vec<u8>,
 }
 
-/// Who has segments, and is nearer to a receiver than the sender.
+/// A peer that has segments, and is nearer to a receiver than the sender.
 #[derive(Debug)]
 pub struct Neighbour<S>(pub S);
 
@@ -100,7 +100,7 @@ struct Slot {
     origin: Origin,
 }
 
-/// Where a segment came from. What came from elsewhere than the sender may be another one with the same id.
+/// The source of a segment. A segment from elsewhere than the sender may be another one with the same id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
     Sender,
@@ -116,7 +116,7 @@ impl MemorySegments {
         Self { segments: HashMap::new(), ages: VecDeque::new(), filter, n_bytes: 0, n_max }
     }
 
-    /// How many segments there are.
+    /// Returns the number of segments.
     #[must_use]
     pub fn len(&self) -> usize {
         self.segments.len()
@@ -185,7 +185,7 @@ impl<S: Segments> Receiver<S> {
         Self { early: Some(Vec::new()), ..self }
     }
 
-    /// What it remembers.
+    /// Returns the memory for segments.
     pub fn segments(&mut self) -> &mut S {
         &mut self.segments
     }
@@ -339,7 +339,7 @@ impl<S: Segments> Receiver<S> {
         Ok(())
     }
 
-    /// What the neighbour is to be asked.
+    /// Returns the messages to ask the neighbour.
     pub fn fetches(&mut self) -> Vec<Message> {
         let due = self.neighbour.as_mut().map(|fetching| std::mem::take(&mut fetching.due)).unwrap_or_default();
         due.into_iter().map(|id| Message::Fetch { id }).collect()
@@ -385,7 +385,7 @@ impl<S: Segments> Receiver<S> {
         self.settle(answers)
     }
 
-    /// What arrived early since the last call.
+    /// Returns the segments that arrived early since the last call.
     pub fn take_early(&mut self) -> Vec<Early> {
         self.early.as_mut().map(std::mem::take).unwrap_or_default()
     }

@@ -12,9 +12,9 @@ pub struct Sender {
     settings: Settings,
     next: u32,
     kept: VecDeque<Kept>,
-    /// How many groups all receivers have acknowledged.
+    /// Number of groups that all receivers have acknowledged.
     n_dropped: u64,
-    /// How many each receiver has; none where it has left.
+    /// Number of groups that each receiver has acknowledged; none if the receiver has left.
     acknowledged: Vec<Option<u64>>,
     /// Ids that were sent: what is not among them is pushed.
     sent: Option<Filter>,
@@ -72,13 +72,13 @@ impl Sender {
         Self { sent: Some(Filter::new(n_ids)), ..Self::new(settings) }
     }
 
-    /// How many bytes wait for an acknowledgement: what a caller bounds by sending no more.
+    /// Returns the number of bytes that wait for an acknowledgement: a caller bounds this number by sending no more.
     #[must_use]
     pub fn n_kept(&self) -> usize {
         self.kept.iter().flat_map(|group| &group.segments).map(Vec::len).sum()
     }
 
-    /// What says all of a field.
+    /// Returns the messages that describe all of a field.
     ///
     /// # Panics
     /// When it has more bytes than [`Settings::n_field_max`].
@@ -124,7 +124,7 @@ impl Sender {
         self.kept.push_back(Kept { first, segments });
     }
 
-    /// What to answer to a message of the only receiver.
+    /// Returns the answer to a message of the only receiver.
     ///
     /// # Errors
     /// When it breaks the protocol.
@@ -132,7 +132,7 @@ impl Sender {
         self.answer_to(0, message)
     }
 
-    /// What to answer to a message of one of several receivers.
+    /// Returns the answer to a message of one of several receivers.
     ///
     /// # Errors
     /// When it breaks the protocol, or has left.
@@ -171,7 +171,7 @@ impl Sender {
     }
 }
 
-/// Which bytes of a field no segment covers.
+/// Returns the bytes of a field that no segment covers.
 pub(super) fn uncovered(field: &Field<'_>, areas: &[Area]) -> Vec<u8> {
     let mut is_covered = vec![false; field.bytes().len()];
     for area in areas {

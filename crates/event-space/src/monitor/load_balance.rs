@@ -1,4 +1,4 @@
-//! Who arrives last at each node: in one scope, or counted on each host (section 4.3 of the paper).
+//! Last arrivals at each node: in one scope, or counted on each host (section 4.3 of the paper).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,23 +11,24 @@ use crate::{Buffer, Need, Pull, Tally, Tuple};
 /// Calls at a node that wait for tuples of late readers; older ones are given up.
 const N_OPEN_MAX: usize = 8_192;
 
-/// By collector, how many times its contributor was the last to arrive.
+/// The number of times that its contributor was the last to arrive, by collector.
 pub type Weights = BTreeMap<u16, u64>;
 
-/// Of the tuples of one call at one node the one that arrived last: a reduction for [`PullExt::through`](crate::PullExt::through), on the
-/// host of the node, so that one tuple of a call leaves it for each of its nodes.
+/// Filter that keeps, of the tuples of one call at one node, the one that arrived last: a reduction for
+/// [`PullExt::through`](crate::PullExt::through), on the host of the node, so that one tuple of a call leaves it for
+/// each of its nodes.
 #[derive(Clone, Debug)]
 pub struct LastOfHost {
-    /// Of each collector right before a node, the node and how many contribute to it.
+    /// The node of each collector right before a node, and the number of contributors to that node.
     nodes: BTreeMap<u16, (usize, usize)>,
-    /// By call and node, how many have come, and the last of them.
+    /// The number of tuples that have come, and the last of them, by call and node.
     open: BTreeMap<(u32, usize), (usize, Tuple)>,
     /// Calls that were given up.
     pub n_dropped: u64,
 }
 
 impl LastOfHost {
-    /// For all nodes of a tree; those of other hosts see no tuples.
+    /// Makes the reduction for all nodes of a tree; nodes of other hosts see no tuples.
     #[must_use]
     pub fn new(tree: &Tree, hosts: &[Host]) -> Self {
         let numbered = (0..).zip(tree.collectors(hosts));
@@ -67,7 +68,7 @@ pub struct LoadBalance<P> {
     scope: P,
     /// Last arrivals so far.
     pub weights: Weights,
-    /// What was read so far, on all hosts.
+    /// The tally of all that was read so far, on all hosts.
     pub tally: Tally,
     taken: Vec<Tuple>,
 }
@@ -91,12 +92,12 @@ impl<P: Pull<Tuple>> LoadBalance<P> {
     }
 }
 
-/// What a host has counted so far. The newest says all that the older ones do.
+/// The counts of a host so far. The newest counts include all older ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counts {
     /// The host, by its position in the tree file.
     pub host: u16,
-    /// Which of the host's results it is, from 1.
+    /// The number of the result among the host's results, from 1.
     pub number: u64,
     /// Last arrivals by contributor, in the order of the collectors that the monitor needs on the host.
     pub counts: Vec<u32>,

@@ -1,4 +1,4 @@
-//! How long each rank spends in collective calls.
+//! Time of each rank in collective calls.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use serde::{Serialize, Serializer};
 
 use crate::Tuple;
 
-/// By rank and operation: calls, and ticks in them.
+/// Calls, and ticks in them, by rank and operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MpiTime {
     /// Calls and ticks; how long a tick is, the clock of the rank's host tells.
     pub spent: BTreeMap<(u32, Operation), (u64, u64)>,
 }
 
-/// What a rank spent in one operation.
+/// The time and the calls of a rank in one operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Spent {
     /// The rank.

@@ -13,14 +13,14 @@ use crate::need::host_of;
 /// Calls that wait for tuples of late readers; older ones are given up.
 const N_OPEN_MAX: usize = 8_192;
 
-/// At which end the time of a hop is computed. The tuple of the other end is read from there.
+/// The end at which the time of a hop is computed. The tuple of the other end is read from there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Hop {
-    /// Where the contributor is.
+    /// The end of the contributor.
     #[default]
     Source,
-    /// Where the node is.
+    /// The end of the node.
     Destination,
 }
 
@@ -47,19 +47,19 @@ pub struct StageFigures {
     pub median_last_ns: f32,
 }
 
-/// What the statistics monitor tells. All but the last two are its first feed, those two the second.
+/// A quantity that the statistics monitor reports. All but the last two are its first feed, those two the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
-    /// From the last arrival until the combined value leaves.
+    /// The time from the last arrival until the combined value leaves.
     Down,
-    /// From the result's return until the first has it.
+    /// The time from the result's return until the first has it.
     Up,
     /// The two-way time of a contributor's hop.
     Hop,
-    /// Of the first to arrive, the second and so on.
+    /// The wait of the first to arrive, the second and so on.
     WaitByArrival,
-    /// Of the first to leave, the second and so on.
+    /// The wait of the first to leave, the second and so on.
     WaitByDeparture,
     /// A contributor's arrival wait, of which only the mean is known.
     ArrivalWait,
@@ -84,7 +84,7 @@ impl Quantity {
 #[derive(Debug)]
 pub struct StageStatistics {
     clocks: Vec<HostClock>,
-    /// By collector, where its stamps belong.
+    /// The slots that the stamps of each collector belong to.
     places: BTreeMap<u16, Vec<Slot>>,
     nodes: BTreeMap<usize, NodeState>,
     hops: BTreeMap<(usize, usize), Running>,
@@ -93,7 +93,7 @@ pub struct StageStatistics {
     pub n_dropped: u64,
 }
 
-/// What stamps are joined for.
+/// The node or the hop that stamps are joined for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Join {
     Node(usize),
@@ -127,7 +127,8 @@ struct NodeState {
 }
 
 impl StageStatistics {
-    /// For the nodes of one host, and the hops that end there or begin there. `clocks` are those of all hosts.
+    /// Makes the analysis for the nodes of one host, and for the hops that end there or begin there. `clocks` are those
+    /// of all hosts.
     #[must_use]
     pub fn new(tree: &Tree, hosts: &[Host], host: usize, hop: Hop, clocks: Vec<HostClock>) -> Self {
         let collectors = tree.collectors(hosts);

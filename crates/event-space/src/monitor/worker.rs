@@ -9,16 +9,17 @@ use watch::{OnPanic, Thread, Watch};
 
 use crate::{Gate, Pull, Strategy, Tally};
 
-/// How long a monitor rests after each step. One that woke for each call of a tight loop made calls of 48 us take 120 us on two cores; in
-/// this time a rank that makes a call each 10 us writes some 600 records, and the smallest ring holds 1,024.
+/// The time that a monitor rests after each step. One that woke for each call of a tight loop made calls of 48 us take
+/// 120 us on two cores; in this time a rank that makes a call each 10 us writes some 600 records, and the smallest ring
+/// holds 1,024.
 const REST: Duration = Duration::from_millis(2);
 /// A gate that does not open lets a monitor through after this time, as a program that only computes opens none.
 const GATE_MAX: Duration = Duration::from_millis(100);
 
-/// What a monitor did so far.
+/// The work of a monitor so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// What it read, and what was overwritten before.
+    /// The number of events read, and of events that were overwritten before.
     pub tally: Tally,
     /// Steps.
     pub n_steps: u64,
@@ -71,7 +72,7 @@ impl Worker {
         Ok(Self { report, _thread: thread })
     }
 
-    /// What it did so far.
+    /// Returns the monitor's work so far.
     #[must_use]
     pub fn report(&self) -> Report {
         *self.report.lock().unwrap_or_else(PoisonError::into_inner)
@@ -116,7 +117,7 @@ pub struct Gated<P> {
 }
 
 impl<P> Gated<P> {
-    /// In front of a stage.
+    /// Puts a gate in front of a stage.
     pub fn new(of: P, gate: Option<Box<dyn Gate>>, strategy: Strategy) -> Self {
         Self { gate, strategy, of }
     }

@@ -12,12 +12,12 @@ use stream::{Answer, Ask, CallError, Caller, Endpoint, Message, OpenError, Resul
 use super::{About, Task, Wire};
 use crate::{Pull, Tally};
 
-/// How long a monitor may take to answer: it may wait 0.1 s at its gate, and others do so meanwhile.
+/// The time that a monitor may take to answer: it may wait 0.1 s at its gate, and others do so meanwhile.
 const ANSWER_LIMIT: Duration = Duration::from_secs(2);
 /// The pauses before a monitor that failed is asked again.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
 
-/// Why a monitor of another host gives nothing.
+/// The reason why a monitor of another host gives nothing.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RemoteError {
@@ -30,14 +30,14 @@ pub enum RemoteError {
     /// It answered something else than was asked, as another program does, or one of another version.
     #[error("{endpoint} is no monitor of this version: it answered {what}")]
     Answer {
-        /// Who was asked.
+        /// The endpoint that was asked.
         endpoint: String,
-        /// What it said, in a word.
+        /// The kind of the answer, in a word.
         what: &'static str,
     },
 }
 
-/// What became of another host's part.
+/// The state of another host's part.
 #[derive(Debug)]
 pub struct Share {
     /// The endpoint.
@@ -47,7 +47,7 @@ pub struct Share {
 }
 
 impl Share {
-    /// Why nothing comes from there just now.
+    /// Returns the reason why nothing comes from there at the moment.
     #[must_use]
     pub fn trouble(&self) -> Option<String> {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -74,7 +74,7 @@ pub struct Remote<T> {
     share: Arc<Share>,
     caller: Option<Caller>,
     session: Option<u64>,
-    /// As the last answer had it.
+    /// The results so far, as the last answer had them.
     told: Results,
     backoff: Backoff,
     not_before: Duration,

@@ -31,14 +31,14 @@ pub struct Server {
     sessions: BTreeMap<u64, Session>,
     /// The number of the newest session.
     newest: u64,
-    /// Of the mirror's thread, when it last was charged to a session.
+    /// The processor time of the mirror's thread, when it last was charged to a session.
     cpu: Duration,
     /// Told when the job has ended.
     ended: SyncSender<()>,
 }
 
 struct Session {
-    /// What records call its tree.
+    /// The identifier of the tree in records.
     tree: u64,
     orders: SyncSender<Order>,
     pulled: Duration,
@@ -58,15 +58,16 @@ impl Session {
 /// Somebody waits for results.
 struct Order {
     pending: Pending,
-    /// What sending and receiving took.
+    /// The processor time that sending and receiving took.
     network: Duration,
 }
 
 impl Server {
-    /// How often it looks after its sessions and its job.
+    /// The time between two checks of its sessions and its job.
     pub const PERIOD: Duration = Duration::from_secs(1);
 
-    /// Of this job, under the name `stream` and for the host `host`. The receiver is told when all processes of the job have ended.
+    /// Makes a server of this job, under the name `stream` and for the host `host`. The receiver gets a message when
+    /// all processes of the job have ended.
     #[must_use]
     pub fn new(live: Live, setting: Setting, stream: String, host: String) -> (Self, Receiver<()>) {
         let (ended, end) = sync_channel(1);
@@ -206,7 +207,7 @@ fn run(live: Live, setting: Setting, task: Task, session: u64, pending: Pending,
     }
 }
 
-/// What one pull brought, in frames of which there is always one, with how many results these are.
+/// A source of the results of one pull, in frames of which there is always one, with the number of these results.
 type Source = Box<dyn FnMut() -> (Vec<BytesMut>, Tally, u64)>;
 
 fn source(sites: &Sites, what: &What) -> Result<Source, SitesError> {

@@ -1,4 +1,4 @@
-//! How results travel: little-endian, without names.
+//! The form of results on the wire: little-endian, without names.
 
 use bytes::{Buf, BufMut, BytesMut};
 use mpi_trace::{Operation, Record};

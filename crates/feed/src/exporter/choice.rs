@@ -1,4 +1,4 @@
-//! Which series are chosen: a regular expression for the name, and conditions on labels.
+//! Choice of series: a regular expression for the name, and conditions on labels.
 
 use regex::Regex;
 
@@ -7,7 +7,7 @@ use super::{
     text::{Label, unquote},
 };
 
-/// What is chosen of a page: every series that one of the patterns takes, or all if there is none.
+/// The chosen series of a page: every series that one of the patterns matches, or all if there is no pattern.
 #[derive(Debug)]
 pub(super) struct Choice {
     patterns: Vec<Pattern>,
@@ -36,7 +36,7 @@ enum Value {
     Like(Regex),
 }
 
-/// As many as there are bits in [`Named`].
+/// The greatest number of patterns: as many as there are bits in [`Named`].
 pub(super) const N_PATTERNS_MAX: usize = 64;
 
 impl Choice {
@@ -48,7 +48,7 @@ impl Choice {
         Ok(Choice { patterns })
     }
 
-    /// Which patterns take the name of a series or of its family, if any does.
+    /// Returns the patterns that match the name of a series or of its family, if any does.
     pub(super) fn by_name(&self, name: &str, family: &str) -> Option<Named> {
         if self.patterns.is_empty() {
             return Some(Named(0));

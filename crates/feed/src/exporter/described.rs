@@ -1,4 +1,4 @@
-//! What a page says about its families, and so what each of its series is.
+//! The descriptions of families on a page, and the role of each series that follows from them.
 
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
@@ -19,10 +19,10 @@ const UNIT_BYTES_MAX: usize = 32;
 const UNITS: [&str; 11] =
     ["seconds", "bytes", "ratio", "celsius", "meters", "volts", "amperes", "joules", "grams", "hertz", "percent"];
 
-/// What follows the family's name in that of a series.
+/// The suffixes that follow the family's name in the name of a series.
 const SUFFIXES: [&str; 8] = ["", "_total", "_created", "_bucket", "_count", "_sum", "_gcount", "_gsum"];
 
-/// What a series is to become.
+/// The use that is made of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// A signal of its values.
@@ -38,7 +38,7 @@ pub(super) enum Role {
 }
 
 impl Role {
-    /// What it is called where it is not what it was.
+    /// Returns the name of the role in a message about a series whose role has changed.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Role::Gauge => "gauge",
@@ -54,7 +54,7 @@ impl Role {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Type {
     Counter,
-    /// Among them what has no type, and sets of states.
+    /// Gauges, families without a type, and sets of states.
     #[default]
     Gauge,
     Histogram,
@@ -77,7 +77,8 @@ impl Type {
         }
     }
 
-    /// What a series with this behind the family's name is, if there is one. `Some(None)` is one that is no signal.
+    /// Returns the role of a series with this suffix after the family's name, if the type has such a series.
+    /// `Some(None)` is a series that becomes no signal.
     fn role(self, suffix: &str) -> Option<Option<Role>> {
         let role = match (self, suffix) {
             (Type::Counter, "" | "_total") | (Type::Histogram | Type::Summary, "_count" | "_sum") => Role::Counter,
@@ -92,13 +93,13 @@ impl Type {
     }
 }
 
-/// What a page says about its families.
+/// The descriptions of families on a page.
 #[derive(Debug, Default)]
 pub(super) struct Described<'a> {
     families: HashMap<&'a str, Description<'a>>,
 }
 
-/// What a page says about one family.
+/// The description of one family on a page.
 #[derive(Clone, Copy, Debug, Default)]
 struct Description<'a> {
     kind: Option<Type>,
@@ -140,7 +141,8 @@ impl<'a> Described<'a> {
         Ok(())
     }
 
-    /// What the series called `name` are, if they can be signals. What was not described is a gauge.
+    /// Returns the description of the series called `name`, if they can be signals. A series without a description is a
+    /// gauge.
     pub(super) fn find(&self, name: &'a str) -> Option<Named<'a>> {
         let by_suffix = SUFFIXES.into_iter().chain(["_info"]).find_map(|suffix| {
             let family = name.strip_suffix(suffix)?;

@@ -1,10 +1,10 @@
-//! What can go wrong with one scrape.
+//! Errors of one scrape.
 
 use std::io;
 
 use http_client::{LoginError, RequestError};
 
-/// Why a scrape gave fewer readings than it could have, or none.
+/// The reason why a scrape gave fewer readings than it could have, or none.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScrapeError {
@@ -13,7 +13,7 @@ pub enum ScrapeError {
     Unreadable {
         /// The exporter's page.
         url: String,
-        /// What the client said.
+        /// The client's error.
         source: RequestError,
     },
     /// The answer broke off, or took too long, or was longer than it said.
@@ -21,7 +21,7 @@ pub enum ScrapeError {
     Broken {
         /// The exporter's page.
         url: String,
-        /// What the client said.
+        /// The client's error.
         source: io::Error,
     },
     /// The exporter answers that it does not give the page.
@@ -37,7 +37,7 @@ pub enum ScrapeError {
     Elsewhere {
         /// The exporter's page.
         url: String,
-        /// Where it points to, or the beginning of it.
+        /// The target of the redirect, or the beginning of the target.
         target: String,
     },
     /// The answer is no page of metrics.
@@ -45,7 +45,7 @@ pub enum ScrapeError {
     ContentType {
         /// The exporter's page.
         url: String,
-        /// What it says it is, or the beginning of it.
+        /// The content type of the answer, or the beginning of the content type.
         given: String,
     },
     /// The page is longer than it may be.
@@ -53,7 +53,7 @@ pub enum ScrapeError {
     TooLong {
         /// The exporter's page.
         url: String,
-        /// How long it may be.
+        /// The greatest length of a page.
         limit_bytes: u64,
     },
     /// A page of OpenMetrics has no last line, so there was more of it.
@@ -70,9 +70,9 @@ pub enum ScrapeError {
     Malformed {
         /// The exporter's page.
         url: String,
-        /// Which line, from 1.
+        /// The number of the line, from 1.
         line_number: usize,
-        /// What would be right.
+        /// The content that would be right.
         needed: &'static str,
         /// The line, or its beginning.
         given: String,
@@ -85,16 +85,16 @@ pub enum ScrapeError {
         /// The signal.
         id: String,
     },
-    /// What was a counter is something else, or the other way round, so its values mean something else too.
+    /// A series that was a counter is now something else, or the other way round, so its values have another meaning.
     #[error("`{id}` of `{url}` changed from {was} to {is}: it has no values until the node restarts")]
     TypeChanged {
         /// The exporter's page.
         url: String,
         /// The signal.
         id: String,
-        /// What it was at first.
+        /// The first role of the series.
         was: &'static str,
-        /// What it is said to be.
+        /// The role of the series on this page.
         is: &'static str,
     },
     /// A histogram's buckets make none.
@@ -104,7 +104,7 @@ pub enum ScrapeError {
         url: String,
         /// The histogram's signal.
         id: String,
-        /// What would be right.
+        /// The condition that the buckets do not meet.
         needed: &'static str,
     },
     /// The exporter offers more than is kept. Said once.
@@ -114,7 +114,7 @@ pub enum ScrapeError {
     TooMany {
         /// The exporter's page.
         url: String,
-        /// How many were left out the first time.
+        /// The number of signals left out the first time.
         n_left_out: usize,
         /// The cap.
         n_signals_max: usize,

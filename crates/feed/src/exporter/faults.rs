@@ -1,8 +1,8 @@
-//! What went wrong with an exporter: how often, and what last.
+//! Faults of an exporter: their number, and the latest.
 
 use super::{described::Role, error::ScrapeError};
 
-/// How much of a line or of an answer is shown.
+/// Number of letters of a line or of an answer that are shown.
 const SHOWN_LETTERS_MAX: usize = 80;
 
 /// Counts what went wrong, and keeps the first fault of the last scrape that had one: an exporter that sends a million bad

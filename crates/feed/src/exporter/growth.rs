@@ -1,12 +1,12 @@
-//! How much a counter grew between two scrapes.
+//! Growth of a counter between two scrapes.
 
 use std::time::Duration;
 
-/// After this long without a value a counter starts again: a mean over a longer time says little of the moment that it
-/// would be the value of. As long as Prometheus takes the last value for good.
+/// The longest time without a value after which a counter still continues. A mean over a longer time would say little
+/// about the moment that it is the value of. Prometheus takes the last value for good for as long.
 const LOOK_BACK: Duration = Duration::from_secs(300);
 
-/// What a counter said at one scrape.
+/// The value of a counter at one scrape.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Count {
     pub value: f64,
@@ -16,15 +16,15 @@ pub(super) struct Count {
 /// When something was said, and since when it counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct When {
-    /// By the clock of this host that is never set.
+    /// The time by the clock of this host that is never set.
     pub at: Duration,
-    /// By the exporter's clock, if it says so, and then this is what counts.
+    /// The time by the exporter's clock, if the page gives that time, which then takes precedence.
     pub at_s: Option<f64>,
     /// When the counter was set to zero, by the exporter's clock, if it says so.
     pub created_s: Option<f64>,
 }
 
-/// From one moment to another.
+/// The time from one moment to another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Span {
     pub seconds: f64,
@@ -46,7 +46,7 @@ impl When {
 }
 
 impl Span {
-    /// How much was counted when a counter went from `last` to `value`.
+    /// Returns the growth of a counter that went from `last` to `value`.
     ///
     /// One that went back was set to zero in between and has counted up to `value` since, as Prometheus has it: what it counted
     /// before that is lost. No number if one of them is none.
@@ -56,7 +56,7 @@ impl Span {
 }
 
 impl Count {
-    /// How much was counted per second since `last`. None where that cannot be said, and never less than zero.
+    /// Returns the growth per second since `last`. None if the growth is not known, and never less than zero.
     pub(super) fn rate_since(self, last: Count) -> Option<f64> {
         let span = self.when.since(last.when)?;
         Some(span.growth(last.value, self.value) / span.seconds).filter(|&rate| rate >= 0.0)

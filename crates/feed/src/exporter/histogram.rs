@@ -2,7 +2,7 @@
 
 use super::growth::When;
 
-/// As many buckets as anybody has use for; more would be an attack on memory.
+/// The greatest number of buckets: nobody has use for more, which would be an attack on memory.
 const N_BUCKETS_MAX: usize = 512;
 
 /// A histogram's buckets at one scrape: how many values were `upper` or less.
@@ -55,7 +55,7 @@ impl Buckets {
         }
     }
 
-    /// What was counted from `last`, said at `then`, to this, said at `now`. None if they cannot be compared.
+    /// Returns the counts between `last`, read at `then`, and these, read at `now`. None if the two cannot be compared.
     pub(super) fn since(&self, last: &Buckets, now: When, then: When) -> Option<Buckets> {
         let span = now.since(then)?;
         let is_same = self.rows.len() == last.rows.len();

@@ -24,13 +24,13 @@ const INSTANCE: &str = "instance";
 #[derive(Debug)]
 pub(super) struct Kept {
     instance: Option<Arc<str>>,
-    /// Of series that are never negative.
+    /// The choice of series that are never negative.
     non_negative: Option<Choice>,
     quantiles: Vec<f64>,
     n_signals_max: usize,
     series: Vec<Series>,
     by_id: HashMap<Arc<str>, usize>,
-    /// What the signals of a name have in common, and what they were made from.
+    /// The family that the signals of a name have in common, and the role of the series that they were made from.
     families: HashMap<String, (Role, Arc<Family>)>,
     n_signals: usize,
     n_left_out: usize,
@@ -56,7 +56,7 @@ struct Series {
     meter: Meter,
 }
 
-/// What is remembered of a series, and what it said at this scrape.
+/// The remembered state of a series, and its values at this scrape.
 #[derive(Debug)]
 enum Meter {
     Gauge { value: f64, at_s: Option<f64>, last_at_s: Option<f64> },
@@ -89,7 +89,7 @@ impl Kept {
         })
     }
 
-    /// How many signals the last scrape offered beyond the greatest number.
+    /// Returns the number of signals that the last scrape offered beyond the greatest number.
     pub(super) fn n_left_out(&self) -> usize {
         self.n_left_out
     }

@@ -1,4 +1,4 @@
-//! What a signal of an exporter is called: the series as text, its labels in order.
+//! The name of a signal of an exporter: the series as text, its labels in order.
 
 use std::{borrow::Cow, fmt::Write};
 

@@ -1,35 +1,36 @@
-//! What is asked of an exporter: where it is, which series, and how much of it at most.
+//! Settings of an exporter: its address, the chosen series, and limits.
 
 use std::time::Duration;
 
 use http_client::{Address, AddressError, Login, LoginError, Trust};
 
-/// What is asked of an exporter.
+/// The settings of an exporter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExporterSettings {
-    /// Where its page is: `http://host:9100/metrics` or `https://…`.
+    /// The address of the exporter's page: `http://host:9100/metrics` or `https://…`.
     pub url: String,
-    /// What the exporter is called, if its signals are to say so: they get it as label `instance`. Wanted where several exporters
-    /// offer series of the same names.
+    /// The name of the exporter, if its signals are to carry the name: they get it as label `instance`. Needed if
+    /// several exporters offer series of the same names.
     pub name: Option<String>,
-    /// Which series: any that one of these takes, or all if there is none. A regular expression for the whole name of a series or of
-    /// its family, with conditions on labels behind it in braces if wanted: `node_cpu_.*{mode=~"idle|iowait"}`. At most 64.
+    /// The patterns of the chosen series: any that one of these matches, or all if there is no pattern. A pattern is a
+    /// regular expression for the whole name of a series or of its family, with conditions on labels behind it in
+    /// braces if wanted: `node_cpu_.*{mode=~"idle|iowait"}`. At most 64.
     pub patterns: Vec<String>,
-    /// Which series are never negative, so that no forecast is, beside those of which the page says so: patterns as above, of names. A negative value of
-    /// them is taken for 0.
+    /// The patterns, as above, of the names of series that are never negative and have no negative forecast either,
+    /// beside the series that the page describes so. A negative value of such a series is taken for 0.
     pub non_negative: Vec<String>,
-    /// Which quantiles of histograms, each from 0 to 1. None unless asked for.
+    /// The quantiles of histograms, each from 0 to 1. None by default.
     pub quantiles: Vec<f64>,
-    /// How many signals are made at most, 1 or more. What comes first on the page is kept until it
-    /// was silent for an hour and others need its place.
+    /// The greatest number of signals, 1 or more. The series that come first on the page are kept until they were
+    /// silent for an hour and others need their place.
     pub n_signals_max: usize,
-    /// How long a request may take from its first byte to the answer's last.
+    /// The longest time for a request from its first byte to the answer's last.
     pub timeout: Duration,
-    /// How long the page may be, unpacked.
+    /// The greatest length of the page, unpacked.
     pub page_bytes_max: u64,
-    /// How to log in.
+    /// The credentials of the log-in.
     pub login: Login,
-    /// Whose certificates are believed.
+    /// The certificate authorities that are trusted.
     pub trust: Trust,
 }
 
@@ -45,7 +46,7 @@ pub enum ExporterSettingsError {
     Pattern {
         /// The whole pattern.
         pattern: String,
-        /// What is wrong with it.
+        /// The error in the expression.
         source: regex::Error,
     },
     /// The part of a pattern in braces is no list of conditions.
@@ -59,27 +60,27 @@ pub enum ExporterSettingsError {
     /// There are more patterns than can be told apart.
     #[error("{given} patterns are too many: the limit is {max}; `|` joins several into one")]
     TooManyPatterns {
-        /// How many there are.
+        /// The number of patterns given.
         given: usize,
-        /// How many there can be.
+        /// The greatest number of patterns.
         max: usize,
     },
     /// A quantile is no share.
     #[error("{given} is not a quantile: it is from 0 to 1")]
     Quantile {
-        /// What was given.
+        /// The value given.
         given: f64,
     },
     /// A limit is 0.
     #[error("{limit} of an exporter must be 1 or more")]
     Nothing {
-        /// Which limit.
+        /// The name of the limit.
         limit: &'static str,
     },
     /// The name would not do as a label.
     #[error("`{}` cannot be an exporter's name: it is 1 to 64 bytes without control characters", given.escape_debug())]
     Name {
-        /// What was given.
+        /// The name given.
         given: String,
     },
     /// The name to log in with cannot be sent.
@@ -108,7 +109,7 @@ impl ExporterSettings {
         }
     }
 
-    /// Where its page is.
+    /// Returns the address of the exporter's page.
     ///
     /// # Errors
     /// When it is no address of a server.

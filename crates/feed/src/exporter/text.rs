@@ -11,7 +11,7 @@ use signal::label_name;
 /// A label of its own would do for any exporter that is meant for people; a line of thousands is an attack.
 const N_LABELS_MAX: usize = 64;
 
-/// How the page is written.
+/// The format of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     /// `application/openmetrics-text`. Timestamps are seconds, and the last line is `# EOF`.
@@ -20,7 +20,7 @@ pub(super) enum Format {
     Older,
 }
 
-/// What one line is, as far as its beginning tells.
+/// The kind of one line, as far as its beginning shows.
 #[derive(Debug, PartialEq)]
 pub(super) enum Line<'a> {
     /// The name of a series, and the line's rest: labels, value and what follows.
@@ -31,7 +31,7 @@ pub(super) enum Line<'a> {
     Nothing,
 }
 
-/// What is said about a family.
+/// The kind of description of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum About {
     Type,
@@ -45,7 +45,7 @@ pub(super) type Label<'a> = (&'a str, Cow<'a, str>);
 /// One measured value, and of what.
 #[derive(Debug, PartialEq)]
 pub(super) struct Sample<'a> {
-    /// In the order of their names, each name once.
+    /// The labels in the order of their names, each name once.
     pub labels: Vec<Label<'a>>,
     /// May be infinite or no number.
     pub value: f64,
@@ -53,7 +53,7 @@ pub(super) struct Sample<'a> {
     pub at_s: Option<f64>,
 }
 
-/// What a line should have been.
+/// The content that a line should have had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Needed(pub &'static str);
 

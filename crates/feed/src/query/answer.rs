@@ -1,4 +1,4 @@
-//! What a Prometheus server answers: `docs/howto/prometheus.md` names the part of its HTTP interface that is used.
+//! Answers of a Prometheus server: `docs/howto/prometheus.md` names the part of its HTTP interface that is used.
 
 use std::collections::BTreeMap;
 

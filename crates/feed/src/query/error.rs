@@ -1,10 +1,10 @@
-//! What can go wrong with one query.
+//! Errors of one query.
 
 use std::io;
 
 use http_client::{LoginError, RequestError};
 
-/// Why a query gave fewer readings than it could have, or none.
+/// The reason why a query gave fewer readings than it could have, or none.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum QueryError {
@@ -15,7 +15,7 @@ pub enum QueryError {
         query: String,
         /// The server.
         server: String,
-        /// What the client said.
+        /// The client's error.
         source: RequestError,
     },
     /// The answer broke off or took too long.
@@ -25,7 +25,7 @@ pub enum QueryError {
         query: String,
         /// The server.
         server: String,
-        /// What the client said.
+        /// The client's error.
         source: io::Error,
     },
     /// The answer is longer than it may be.
@@ -37,7 +37,7 @@ pub enum QueryError {
         query: String,
         /// The server.
         server: String,
-        /// How long it may be.
+        /// The greatest length of an answer.
         limit_bytes: u64,
     },
     /// The server says what is wrong.
@@ -61,7 +61,7 @@ pub enum QueryError {
         server: String,
         /// The status of HTTP.
         status: u16,
-        /// Where it is not as it should be.
+        /// The place where the answer differs from the format.
         source: serde_json::Error,
     },
     /// The value is none that has one number for each series.
@@ -71,7 +71,7 @@ pub enum QueryError {
         query: String,
         /// The server.
         server: String,
-        /// What it gives.
+        /// The type of the value.
         given: &'static str,
     },
     /// Two series of the result have the same labels, apart from their name.
@@ -95,7 +95,7 @@ pub enum QueryError {
         query: String,
         /// The server.
         server: String,
-        /// How many were left out the first time.
+        /// The number of signals left out the first time.
         n_left_out: usize,
         /// The cap.
         n_signals_max: usize,

@@ -1,4 +1,4 @@
-//! What is asked of a Prometheus server, and how often and how much of it at most.
+//! Settings of a query to a Prometheus server: the expression, and limits.
 
 use std::time::Duration;
 
@@ -16,31 +16,31 @@ const EXPRESSION_BYTES_MAX: usize = 16 << 10;
 /// The most steps of history: ten weeks of minutes.
 const N_STEPS_MAX: u128 = 100_000;
 
-/// What is asked of a Prometheus server.
+/// The settings of a query to a Prometheus server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuerySettings {
-    /// Where the server is: `http://host:9090`, with the path that its own page has, if any.
+    /// The address of the server: `http://host:9090`, with the path that its own page has, if any.
     pub server: Address,
-    /// What its signals are called, before their labels.
+    /// The name of the query's signals, before their labels.
     pub name: String,
     /// The expression, in PromQL: its value is a scalar or an instant vector.
     pub expression: String,
-    /// What the values count, if that is known.
+    /// The unit of the values, if that is known.
     pub unit: Option<String>,
     /// Whether the values are never negative, so that no forecast is. A negative one is taken for 0.
     pub is_non_negative: bool,
-    /// How many signals are made at most, 1 or more. What comes first is kept until it was silent for an hour and
-    /// others need its place.
+    /// The greatest number of signals, 1 or more. The series that come first are kept until they were silent for an
+    /// hour and others need their place.
     pub n_signals_max: usize,
-    /// How long a request may take from its first byte to the answer's last.
+    /// The longest time for a request from its first byte to the answer's last.
     pub timeout: Duration,
-    /// How long an answer may be, unpacked.
+    /// The greatest length of an answer, unpacked.
     pub answer_bytes_max: u64,
-    /// How much of the past is asked for at the start; zero for nothing.
+    /// The length of the history that is requested at the start; zero for none.
     pub history: Duration,
-    /// How to log in.
+    /// The credentials of the log-in.
     pub login: Login,
-    /// Whose certificates are believed.
+    /// The certificate authorities that are trusted.
     pub trust: Trust,
 }
 
@@ -54,35 +54,35 @@ pub enum QuerySettingsError {
         given.escape_debug()
     )]
     Name {
-        /// What was given.
+        /// The name given.
         given: String,
     },
     /// There is no expression, or a very long one.
     #[error("an expression of {given} bytes has the wrong length: it must be 1 to {max}")]
     Expression {
-        /// How long it is.
+        /// The length given.
         given: usize,
-        /// How long it may be.
+        /// The greatest length.
         max: usize,
     },
     /// The unit would break a line.
     #[error("`{}` cannot be a unit: it has 32 bytes at most and no control characters", given.escape_debug())]
     Unit {
-        /// What was given.
+        /// The unit given.
         given: String,
     },
     /// A limit is 0.
     #[error("{limit} of a query must be 1 or more")]
     Nothing {
-        /// Which limit.
+        /// The name of the limit.
         limit: &'static str,
     },
     /// The history has more steps than are asked for at once.
     #[error("a history of {given} steps is too long: the limit is {max}; ask for less of it, or less often")]
     History {
-        /// How many steps.
+        /// The number of steps given.
         given: u128,
-        /// How many there can be.
+        /// The greatest number of steps.
         max: u128,
     },
     /// The name to log in with cannot be sent.
@@ -115,7 +115,7 @@ impl QuerySettings {
         })
     }
 
-    /// That everything can be met, for a query that is asked at every `step`.
+    /// Checks that all settings can be met, for a query that is sent at every `step`.
     ///
     /// # Errors
     /// [`QuerySettingsError`].

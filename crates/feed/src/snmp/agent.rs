@@ -13,19 +13,20 @@ use super::{
     session::{Keys, N_OBJECTS_MAX, Session},
 };
 
-/// How many questions are on their way to an agent at the same time. More would fill the buffer of a small one.
+/// The number of questions that are on their way to an agent at the same time. More would fill the buffer of a small
+/// one.
 const N_IN_FLIGHT: usize = 4;
 
-/// What stands before the rows of every question: the agent's clock belongs to the counters beside it.
+/// The number of values before the rows of every answer: the agent's clock belongs to the counters beside it.
 const N_CLOCKS: usize = 2;
 
-/// How often an agent may fail in a row and still be asked at every read.
+/// The number of failures in a row after which an agent is still asked at every read.
 const N_FAILURES_BORNE: u32 = 3;
 
 /// The longest that an agent that fails is left alone.
 const PAUSE_MAX: Duration = Duration::from_secs(30);
 
-/// What an agent said of an interface at the last read.
+/// The values that an agent gave for an interface at the last read.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Reading {
     /// Bytes per second, if two sightings of the counters give a rate.
@@ -61,7 +62,7 @@ impl Agent {
         })
     }
 
-    /// What was said of a watched interface at the last read.
+    /// Returns the values of a watched interface at the last read.
     pub(crate) fn reading(&self, port_idx: usize) -> Reading {
         self.ports[port_idx].reading
     }
@@ -185,10 +186,10 @@ impl Agent {
     }
 }
 
-/// What is asked in one message: the agent's clocks, and rows of interfaces.
+/// The content of one question: the agent's clocks, and rows of interfaces.
 struct Question {
     objects: Vec<Oid>,
-    /// Whose rows they are, each with the place after its last object.
+    /// The ports that the rows belong to, each with the place after its last object.
     ends: Vec<(usize, usize)>,
 }
 
@@ -210,7 +211,7 @@ impl Question {
     }
 }
 
-/// What the agent says to a question: a value for each object.
+/// The agent's answer to a question: a value for each object.
 struct Answer {
     values: Vec<Value>,
     ends: Vec<(usize, usize)>,

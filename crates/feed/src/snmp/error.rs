@@ -1,18 +1,18 @@
-//! What can go wrong with the settings, and with asking agents.
+//! Errors in the settings, and errors of asking agents.
 
 use std::{io, net::IpAddr, time::Duration};
 
 use async_snmp::ErrorKind;
 use sensor::ReadError;
 
-/// Why settings cannot be used.
+/// The reason why settings cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingsError {
     /// Two agents, two links or two flows have one name.
     #[error("two {kind} are called `{name}`: each needs its own name")]
     NameTaken {
-        /// What they are: `agents`, `links` or `flows`.
+        /// The kind of thing: `agents`, `links` or `flows`.
         kind: &'static str,
         /// The name.
         name: String,
@@ -20,7 +20,7 @@ pub enum SettingsError {
     /// An agent, a link or a flow has no name.
     #[error("one of the {kind} has no name")]
     NoName {
-        /// What they are: `agents`, `links` or `flows`.
+        /// The kind of thing: `agents`, `links` or `flows`.
         kind: &'static str,
     },
     /// A link is said to be of an agent that is not there.
@@ -80,18 +80,18 @@ pub enum SettingsError {
     Credentials {
         /// The agent.
         agent: String,
-        /// What is wrong with them.
+        /// The error in the credentials.
         source: async_snmp::CryptoError,
     },
-    /// What drives the requests could not be set up.
+    /// The runtime that drives the requests could not be set up.
     #[error("cannot set up the SNMP client")]
     Runtime {
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// Why an agent gave no reading, or a flow has none.
+/// The reason why an agent gave no reading, or a flow has none.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SnmpError {
@@ -102,7 +102,7 @@ pub enum SnmpError {
     Silent {
         /// The agent.
         agent: String,
-        /// How long it had.
+        /// The time that the agent had to answer.
         limit: Duration,
     },
     /// The agent does not take the user, or its answer is not authentic.
@@ -126,7 +126,7 @@ pub enum SnmpError {
     Strange {
         /// The agent.
         agent: String,
-        /// In which way.
+        /// The difference from a right answer.
         what: &'static str,
     },
     /// The question could not be sent.
@@ -134,7 +134,7 @@ pub enum SnmpError {
     Unreachable {
         /// The agent.
         agent: String,
-        /// Why.
+        /// The reason.
         source: Box<async_snmp::Error>,
     },
     /// The agent has no such interface.
@@ -152,7 +152,7 @@ pub enum SnmpError {
         agent: String,
         /// The name.
         interface: String,
-        /// How many.
+        /// The number of interfaces of that name.
         n_found: usize,
     },
     /// The agent does not count bytes of this interface, or counts something that is no number.
@@ -163,28 +163,28 @@ pub enum SnmpError {
         /// Its name or number.
         interface: String,
     },
-    /// What the agent says of an interface cannot be so.
+    /// The agent's values of an interface are impossible.
     #[error("the values of interface {interface} at the agent `{agent}` are not plausible")]
     Impossible {
         /// The agent.
         agent: String,
         /// Its name or number.
         interface: String,
-        /// Why not.
+        /// The reason why the values are impossible.
         source: Implausible,
     },
     /// A file of this host's kernel cannot be read.
     #[error("cannot find out how this host reaches {destination}")]
     Host {
-        /// Where the flow goes.
+        /// The destination of the flow.
         destination: IpAddr,
-        /// Why.
+        /// The reason.
         source: ReadError,
     },
     /// There is no way from this host.
     #[error("this host has no route to {destination}")]
     NoRouteHere {
-        /// Where the flow goes.
+        /// The destination of the flow.
         destination: IpAddr,
     },
     /// No agent has the address that the flow comes from.
@@ -192,7 +192,7 @@ pub enum SnmpError {
     NoSource {
         /// The flow.
         flow: String,
-        /// Where it comes from.
+        /// The source of the flow.
         address: IpAddr,
     },
     /// A router on the way has no route.
@@ -200,7 +200,7 @@ pub enum SnmpError {
     NoRoute {
         /// The agent.
         agent: String,
-        /// Where the flow goes.
+        /// The destination of the flow.
         destination: IpAddr,
     },
     /// A router on the way has no agent that is known.
@@ -216,10 +216,10 @@ pub enum SnmpError {
     TooFar {
         /// The flow.
         flow: String,
-        /// How many it may have.
+        /// The greatest number of routers.
         limit: usize,
     },
-    /// No agent speaks for any link of the way.
+    /// No agent covers any link of the way.
     #[error("no agent covers any link on the path of the flow `{flow}`")]
     NoLinks {
         /// The flow.
@@ -227,16 +227,16 @@ pub enum SnmpError {
     },
 }
 
-/// Why counts of an interface are not believed.
+/// The reason why counts of an interface are rejected.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Implausible {
     /// A counter went backwards, and the agent did not start again.
     #[error("a counter went from {from} back to {to}")]
     WentBack {
-        /// What it said.
+        /// The count before.
         from: u64,
-        /// What it says.
+        /// The count now.
         to: u64,
     },
     /// More bytes than the interface can carry.
@@ -258,7 +258,7 @@ pub enum Implausible {
 }
 
 impl SnmpError {
-    /// What `error` means, which the agent called `agent` caused, that had so long to answer.
+    /// Translates `error`, which was caused by the agent called `agent`, which had `limit` to answer.
     pub(crate) fn of(agent: &str, limit: Duration, error: Box<async_snmp::Error>) -> SnmpError {
         let agent = agent.to_owned();
         match (error.kind(), error.exchange_source()) {

@@ -1,4 +1,4 @@
-//! How this host reaches an address, by its kernel's own files, read from a root path.
+//! The way by which this host reaches an address, from its kernel's own files, read from a root path.
 //!
 //! Only the main routing table is in `/proc/net/route`: a host that routes by rules or by source address needs an agent
 //! of its own, or paths that are given.
@@ -22,7 +22,7 @@ pub(crate) type Mac = [u8; 6];
 /// Any port: nothing is sent to it.
 const DISCARD: u16 = 9;
 
-/// How this host reaches an address.
+/// The way by which this host reaches an address.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Way {
     /// The interface that it leaves by.
@@ -55,7 +55,7 @@ pub(crate) fn way(root: &Path, destination: IpAddr) -> Result<Way, SnmpError> {
     best.map(|entry| entry.way).ok_or(SnmpError::NoRouteHere { destination })
 }
 
-/// What a line says, if it can be understood.
+/// A function that returns the entry in a line, if the line can be understood.
 type EntryOf = fn(&[u8]) -> Option<Entry>;
 
 /// A line of a routing table.

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use super::Implausible;
 
-/// What one count of the agent's clock is.
+/// The time of one count of the agent's clock.
 const TICK: Duration = Duration::from_millis(10);
 
-/// How far beyond the capacity a rate may be and still be believed: agents bring counters up to date in a rhythm of
-/// their own, and what they counted in three seconds can seem to have come in two.
+/// The greatest ratio of a rate to the capacity at which the rate is still accepted: agents update counters in a rhythm
+/// of their own, and the bytes of three seconds can seem to have come in two.
 const MAX_OVERSHOOT: f64 = 1.5;
 
 /// A counter of 32 or of 64 bits.
@@ -21,7 +21,7 @@ pub(crate) enum Count {
     Wide(u64),
 }
 
-/// What one answer says of an interface.
+/// The values of an interface in one answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Sighting {
     /// When the question was due, by our clock.
@@ -43,7 +43,7 @@ pub(crate) struct Rates {
     pub(crate) sent: f64,
 }
 
-/// How far apart two sightings are.
+/// The time between two sightings.
 enum Span {
     /// So far.
     Elapsed(Duration),
@@ -102,7 +102,7 @@ impl Meter {
         Ok(self.rates)
     }
 
-    /// How far apart `base` and `now` are.
+    /// Returns the time between `base` and `now`.
     ///
     /// A clock of 32 bits that counts hundredths of a second wraps after 497 days; what it says then differs from what
     /// it said by as much as passed here. A clock that is less than it was, and not by wrapping, or that gained less
@@ -146,7 +146,7 @@ fn rate(from: Count, to: Count, elapsed: Duration, capacity: Option<f64>) -> Res
     }
 }
 
-/// How far a 32-bit counter went. It may have wrapped once, if it can be known that it did not do so twice.
+/// Returns the growth of a 32-bit counter. It may have wrapped once, if it can be known that it did not do so twice.
 fn narrow_growth(from: u32, to: u32, elapsed: Duration, capacity: Option<f64>) -> Result<u32, Implausible> {
     match capacity {
         Some(capacity) if capacity * elapsed.as_secs_f64() > f64::from(u32::MAX) => {

@@ -27,7 +27,7 @@ pub(crate) struct Leg {
     pub(crate) agent_idx: usize,
     pub(crate) if_index: u32,
     pub(crate) direction: Direction,
-    /// What the agent calls the interface.
+    /// The agent's name of the interface.
     pub(crate) name: String,
 }
 
@@ -52,12 +52,12 @@ struct Known {
     name: String,
 }
 
-/// Where the flow is on its way.
+/// The place of the flow on its way.
 #[derive(Clone, Copy)]
 enum Place {
-    /// On this host, which has no agent.
+    /// This host, which has no agent.
     Here,
-    /// At one of the known agents.
+    /// One of the known agents.
     At(usize),
 }
 
@@ -132,7 +132,7 @@ impl Search<'_> {
         Err(SnmpError::TooFar { flow: self.flow.to_owned(), limit: N_ROUTERS_MAX })
     }
 
-    /// Where the flow comes from.
+    /// Returns the place where the flow comes from.
     async fn start(&self, known: &[Known]) -> Result<Place, SnmpError> {
         let destination = self.destination;
         let address = match self.source {
@@ -146,7 +146,7 @@ impl Search<'_> {
         }
     }
 
-    /// How the flow leaves `place`.
+    /// Returns the exit by which the flow leaves `place`.
     async fn exit(&self, place: Place, known: &[Known]) -> Result<Exit, SnmpError> {
         let Place::At(idx) = place else {
             let way = host::way(self.root, self.destination)?;

@@ -1,4 +1,4 @@
-//! One interface of an agent: the row that is asked for, and what it says.
+//! One interface of an agent: the row that is asked for, and the values in it.
 
 use std::{fmt, time::Duration};
 
@@ -14,13 +14,13 @@ use super::{
 /// Bytes per second in what `ifHighSpeed` counts: a million bits per second.
 const MEGABIT: f64 = 125_000.0;
 
-/// What `ifSpeed` says when the speed is beyond it.
+/// The value of `ifSpeed` if the speed is beyond its range.
 const SPEED_BEYOND: u32 = u32::MAX;
 
 /// The states of `ifOperStatus` in which an interface carries nothing: down, dormant, not present, lower layer down.
 const STATES_DOWN: [i32; 4] = [2, 5, 6, 7];
 
-/// Which counters an interface has.
+/// The width of the counters of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scale {
     /// 64 bits, of `ifXTable`.
@@ -52,7 +52,7 @@ impl Scale {
     }
 }
 
-/// Why a row gives no reading.
+/// The reason why a row gives no reading.
 pub(crate) enum RowError {
     /// It has no counters.
     Uncounted,
@@ -114,7 +114,7 @@ impl Port {
         self.ask_for(Scale::Wide);
     }
 
-    /// What to ask for, if the number is known.
+    /// Returns the objects to ask for, if the number of the interface is known.
     pub(crate) fn objects(&self) -> &[Oid] {
         &self.objects
     }
@@ -183,7 +183,7 @@ impl Port {
         }
     }
 
-    /// Bytes per second by the agent's own word, if it has one.
+    /// Returns the speed in bytes per second that the agent states, if there is one.
     fn speed(&self, value: &Value) -> Option<f64> {
         let said = value.as_u32().filter(|&said| said > 0)?;
         match self.scale {

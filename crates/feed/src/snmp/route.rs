@@ -14,7 +14,7 @@ use super::{
     session::Session,
 };
 
-/// How many prefixes to ask for at once: their answers together stay below what Ethernet carries in one piece.
+/// The number of prefixes to ask for at once: their answers together stay below what Ethernet carries in one piece.
 const N_PREFIXES: usize = 20;
 
 /// `ipRouteType`: the destination is on a network of the router's own.
@@ -59,7 +59,7 @@ fn mask(n_bits: u32) -> u32 {
     u32::MAX.checked_shl(32 - n_bits).unwrap_or(0)
 }
 
-/// How many bits an address has.
+/// Returns the number of bits of an address.
 fn n_bits_of(address: IpAddr) -> u32 {
     if address.is_ipv4() { 32 } else { 128 }
 }

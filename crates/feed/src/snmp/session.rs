@@ -13,15 +13,15 @@ use super::{AgentSettings, Cipher, Credentials, Digest, SnmpError, User};
 /// in one piece.
 pub(crate) const N_OBJECTS_MAX: usize = 50;
 
-/// How many rows of a table to ask for at once, for the same reason.
+/// The number of rows of a table to ask for at once, for the same reason.
 const N_ROWS: u32 = 30;
 
 /// The longest table that is read to its end. No switch has as many interfaces.
 const N_ROWS_MAX: usize = 20_000;
 
-/// What credentials come to for the protocol, with the keys that passphrases stand for worked out.
+/// The credentials as the protocol needs them, with the keys derived from the passphrases.
 ///
-/// Working them out hashes a mebibyte for each, so it is done once.
+/// Deriving the keys hashes a mebibyte for each, so it is done once.
 pub(crate) struct Keys {
     auth: Auth,
     is_des: bool,
@@ -112,13 +112,13 @@ impl Session {
         self.client.peer_addr().ip()
     }
 
-    /// What the agent says of `objects`, one value for each, in their order.
+    /// Returns the agent's values of `objects`, one for each, in their order.
     pub(crate) async fn get(&self, objects: &[Oid]) -> Result<Vec<Value>, SnmpError> {
         let answer = self.client.get_many(objects).await.map_err(|error| self.error(error))?;
         Ok(answer.varbinds.into_iter().map(|binding| binding.value).collect())
     }
 
-    /// What comes after each of `objects`.
+    /// Returns the object after each of `objects`, with its value.
     pub(crate) async fn get_next(&self, objects: &[Oid]) -> Result<Vec<VarBind>, SnmpError> {
         let answer = self.client.get_next_many(objects).await.map_err(|error| self.error(error))?;
         Ok(answer.varbinds)

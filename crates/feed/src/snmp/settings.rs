@@ -1,4 +1,4 @@
-//! Which agents are asked, for which links, and which flows go over them: plain data.
+//! Settings of the agents that are asked, the links, and the flows that go over them: plain data.
 
 use std::{collections::BTreeSet, net::IpAddr, num::NonZeroU32, time::Duration};
 
@@ -15,7 +15,7 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(60);
 /// The most times to ask again.
 const MAX_RETRIES: u32 = 10;
 
-/// Which agents are asked, for which links, and which flows go over them.
+/// The agents that are asked, the links, and the flows that go over them.
 #[derive(Clone, Debug, Default)]
 pub struct SnmpSettings {
     /// Switches, routers and hosts that answer SNMP.
@@ -29,15 +29,16 @@ pub struct SnmpSettings {
 /// A switch, a router or a host that answers SNMP.
 #[derive(Clone, Debug)]
 pub struct AgentSettings {
-    /// What it is called here.
+    /// The name of the agent here.
     pub name: String,
     /// Its address or host name, with a port after a colon unless that is 161.
     pub address: String,
-    /// What it wants to know of who asks.
+    /// The credentials that the agent needs of a client.
     pub credentials: Credentials,
-    /// How long it has for an answer. The default lets an agent that is gone cost 0.6 s, so that one read a second can be kept.
+    /// The time that the agent has for an answer. The default lets an agent that is gone cost 0.6 s, so that one read a
+    /// second can be kept.
     pub timeout: Duration,
-    /// How many times a question is asked again that is not answered.
+    /// The number of times that an unanswered question is repeated.
     pub n_retries: u32,
     /// The longest that it goes without bringing its counters up to date.
     ///
@@ -74,7 +75,7 @@ impl AgentSettings {
     }
 }
 
-/// What an agent wants to know of who asks.
+/// The credentials that an agent needs of a client.
 #[derive(Clone, Debug)]
 pub enum Credentials {
     /// Version 2c: a word that goes over the wire in the clear.
@@ -88,18 +89,18 @@ pub enum Credentials {
 pub struct User {
     /// Its name.
     pub name: String,
-    /// What proves who it is; without, anyone can be it.
+    /// The proof of the user's identity; without a proof, anyone can be the user.
     pub authentication: Option<Authentication>,
 }
 
-/// What proves who a user is.
+/// The proof of a user's identity.
 #[derive(Clone, Debug)]
 pub struct Authentication {
     /// The hash that signs messages.
     pub digest: Digest,
     /// The passphrase for it.
     pub passphrase: Secret,
-    /// What hides messages, with a passphrase of its own; without, they are in the clear.
+    /// The cipher that hides messages, with a passphrase of its own; without a cipher, messages are in the clear.
     pub privacy: Option<(Cipher, Secret)>,
 }
 
@@ -126,11 +127,11 @@ pub enum Cipher {
 /// An interface that is watched.
 #[derive(Clone, Debug)]
 pub struct LinkSettings {
-    /// What it is called in signals.
+    /// The name of the link in signals.
     pub name: String,
     /// The name of its agent.
     pub agent: String,
-    /// Which of the agent's interfaces it is.
+    /// The interface of the agent.
     pub interface: Interface,
     /// Bytes per second that it can carry each way, if the agent does not know or is wrong.
     pub capacity_bytes_per_sec: Option<f64>,
@@ -139,20 +140,22 @@ pub struct LinkSettings {
 /// One of an agent's interfaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Interface {
-    /// By its `ifName`, or else its `ifDescr`. Found again when the agent numbers its interfaces anew.
+    /// The interface with this `ifName`, or else this `ifDescr`. Found again when the agent numbers its interfaces
+    /// anew.
     Named(String),
-    /// By its `ifIndex`.
+    /// The interface with this `ifIndex`.
     Numbered(u32),
 }
 
 /// A flow whose bandwidth is worked out.
 #[derive(Clone, Debug)]
 pub struct FlowSettings {
-    /// What its other end is called in signals.
+    /// The name of the flow's other end in signals.
     pub peer: String,
     /// The links that it goes over.
     pub path: Path,
-    /// How many flows at most it has to share a full link with, if that is known: see `docs/decisions/flow-bandwidth.md`.
+    /// The greatest number of flows that share a full link with this flow, if that is known: see
+    /// `docs/decisions/flow-bandwidth.md`.
     pub n_rivals_max: Option<NonZeroU32>,
 }
 
@@ -163,9 +166,9 @@ pub enum Path {
     Given(Vec<Hop>),
     /// Those that the routes and forwarding tables of this host and of the agents say.
     Found {
-        /// Where the flow comes from; this host unless said.
+        /// The source of the flow; this host unless given.
         source: Option<IpAddr>,
-        /// Where it goes to.
+        /// The destination of the flow.
         destination: IpAddr,
     },
 }
@@ -175,11 +178,11 @@ pub enum Path {
 pub struct Hop {
     /// The name of the link.
     pub link: String,
-    /// Which way.
+    /// The direction of the flow over the link.
     pub direction: Direction,
 }
 
-/// Which way a flow goes over an interface.
+/// The direction in which a flow goes over an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Direction {
     /// The agent receives the flow.

@@ -1,4 +1,4 @@
-//! What a flow that starts gets of a link.
+//! The share of a link that a starting flow gets.
 
 use std::num::NonZeroU32;
 

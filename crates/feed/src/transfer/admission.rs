@@ -1,4 +1,4 @@
-//! Who is let in, and when it is whose turn.
+//! Admission control of transfers, and the order of their turns.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -16,7 +16,7 @@ use super::{
 /// here; and several peers may share an address.
 const FROM_ONE_ORIGIN_MAX: usize = 8;
 
-/// Over how long transfers are counted.
+/// The time over which transfers are counted.
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// A host, or the network of one: of an IPv6 address the first 64 bits, because whoever has one of them has all.
@@ -32,7 +32,7 @@ impl Origin {
     }
 }
 
-/// How many connections there are, from where, and whether there may be another.
+/// The number of connections by origin, with a limit.
 #[derive(Debug)]
 pub(super) struct Connections {
     max: usize,
@@ -89,7 +89,8 @@ impl Admission {
         Admission { settings, state: Mutex::default(), changed: Condvar::new() }
     }
 
-    /// What is to be said to `request`, with the turn if it is to go on. Waits for the turn, for as long as the settings allow.
+    /// Decides on `request`: returns the turn, or the verdict that refuses the request. Waits for the turn, for as long
+    /// as the settings allow.
     pub(super) fn decide(&self, request: Request, origin: Origin) -> Result<Turn<'_>, Verdict> {
         let ResponderSettings { n_bytes_max, span_max, per_minute_max, n_at_once_max, turn_wait, .. } = self.settings;
         if request.n_bytes > n_bytes_max {

@@ -17,10 +17,11 @@ use super::{
     timed::Timed,
 };
 
-/// How much is written and read at once. Of the smallest transfers, too, the later half begins between two writes.
+/// The number of bytes written and read at once. Of the smallest transfers, too, the later half begins between two
+/// writes.
 const CHUNK_BYTES: usize = 16 << 10;
 
-/// How long a read or write may wait before the kernel is asked how many bytes have arrived.
+/// The longest time that a read or write may wait before the kernel is asked how many bytes have arrived.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// The responder's greeting and its verdict.
@@ -29,18 +30,18 @@ const N_HANDSHAKE_SEGMENTS: u32 = 2;
 /// The report of the responder: how many bytes it has received.
 const REPORT_BYTES: usize = 8;
 
-/// What was measured by sending.
+/// The measurements of sending.
 #[derive(Debug)]
 pub(super) struct Sent {
     pub progress: Progress,
     pub round_trip: Duration,
     /// Segments sent again per segment sent.
     pub retransmits: Option<f64>,
-    /// Of the last round trip, if the kernel has seen one.
+    /// The delivery rate of the last round trip, if the kernel has seen one.
     pub delivery_rate_bytes_per_sec: Option<f64>,
 }
 
-/// Why a transfer gave nothing.
+/// The reason why a transfer gave nothing.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(super) enum TransferError {
@@ -207,7 +208,7 @@ impl Sending<'_> {
         Ok(())
     }
 
-    /// How many bytes the responder says it has received, once it has said so.
+    /// Returns the number of bytes that the responder has received, once its report is complete.
     fn reported(&self) -> Option<u64> {
         self.report.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
     }

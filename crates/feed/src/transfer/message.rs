@@ -18,20 +18,20 @@ const REQUEST_BYTES: usize = ASKED_BYTES + PROOF_BYTES;
 const ANSWER_BYTES: usize = 1 + 8;
 const VERDICT_BYTES: usize = ANSWER_BYTES + PROOF_BYTES;
 
-/// Why bytes are no message.
+/// The reason why bytes are no message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MessageError {
     /// Other bytes than those that every greeting begins with.
     #[error("a greeting begins with the bytes {MAGIC:02x?}, not {given:02x?}")]
     NoGreeting {
-        /// What it begins with.
+        /// The bytes that the greeting begins with.
         given: [u8; 4],
     },
     /// A version that this program does not speak.
     #[error("version {given} of flow transfers is not supported; this program uses version {VERSION}")]
     Version {
-        /// Which version.
+        /// The version given.
         given: u8,
     },
     /// The other side has another token, or somebody has changed the message.
@@ -40,7 +40,7 @@ pub enum MessageError {
     /// A number that stands for nothing.
     #[error("{given} is no {what}")]
     Choice {
-        /// What it should be.
+        /// The kind of value that the number should be.
         what: &'static str,
         /// The number.
         given: u8,
@@ -50,7 +50,7 @@ pub enum MessageError {
     Nothing,
 }
 
-/// Who seals a message.
+/// The side that seals a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Speaker {
     /// The side that asks for a transfer.
@@ -59,59 +59,59 @@ pub enum Speaker {
     Responder,
 }
 
-/// What either side says first.
+/// The first message of either side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Greeting {
     /// Bytes chosen at random for this connection.
     pub nonce: Nonce,
 }
 
-/// Which way the bytes of a transfer go, seen from the side that asks.
+/// The direction of the bytes of a transfer, seen from the side that asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// To the responder.
+    /// Bytes go to the responder.
     Send,
-    /// From the responder.
+    /// Bytes come from the responder.
     Receive,
 }
 
 /// A transfer that is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Which way.
+    /// The direction of the transfer.
     pub direction: Direction,
-    /// How many bytes at most, one or more.
+    /// The greatest number of bytes, one or more.
     pub n_bytes: u64,
-    /// How long at most, in whole milliseconds, one or more.
+    /// The longest time, in whole milliseconds, one or more.
     pub span: Duration,
 }
 
-/// What a responder says to a request.
+/// The responder's answer to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The bytes may come.
     Go,
     /// More bytes than it lets through in one transfer.
     TooManyBytes {
-        /// How many it does.
+        /// The greatest number of bytes in one transfer.
         limit: u64,
     },
     /// Longer than it lets one transfer take.
     TooLong {
-        /// How long it does, in whole milliseconds.
+        /// The longest time of one transfer, in whole milliseconds.
         limit: Duration,
     },
     /// Others were being served, and none of them was done in time.
     Busy,
     /// The address has asked often enough.
     TooOften {
-        /// How many transfers it may ask for in a minute.
+        /// The number of transfers that the address may ask for in a minute.
         per_minute: u64,
     },
 }
 
 impl Speaker {
-    /// What it is called in its proofs.
+    /// Returns the label of the side in its proofs.
     #[must_use]
     pub fn label(self) -> &'static [u8] {
         match self {

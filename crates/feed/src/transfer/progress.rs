@@ -1,4 +1,4 @@
-//! How many bytes had arrived when, and the rates that follow from it.
+//! The number of bytes that had arrived at each moment, and the rates that follow from it.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ impl Progress {
         self.passed = at;
     }
 
-    /// How many bytes arrived.
+    /// Returns the number of bytes that arrived.
     pub(super) fn n_bytes(&self) -> u64 {
         self.moments.last().map_or(0, |moment| moment.n_bytes)
     }

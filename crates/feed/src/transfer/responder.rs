@@ -28,46 +28,47 @@ use super::{
 /// Connections at once, in whatever state.
 const CONNECTIONS_MAX: usize = 32;
 
-/// How much is read and written at once.
+/// The number of bytes read and written at once.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// How much longer than was asked for a connection is kept, so that it is the side that measures that ends it.
+/// The time for which a connection is kept beyond the requested span, so that the side that measures ends the
+/// connection.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// How long to do nothing when the system has no more room for connections.
+/// The pause when the system has no more room for connections.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Where a responder listens, for whom, and what it lets through. Nothing of it is secret when printed.
+/// The settings of a responder: address, token and limits. None of them is secret when printed.
 #[derive(Clone, Debug)]
 pub struct ResponderSettings {
-    /// Where it listens. With port 0 the system chooses one.
+    /// The address to listen on. With port 0 the system chooses the port.
     pub listen: SocketAddr,
     /// The secret that those who ask share.
     pub token: Token,
-    /// How many bytes one transfer may have.
+    /// The greatest number of bytes in one transfer.
     pub n_bytes_max: u64,
-    /// How long one transfer may take.
+    /// The longest time of one transfer.
     pub span_max: Duration,
-    /// How many transfers may run at once. More than one measure each other.
+    /// The number of transfers that may run at once. More than one measure each other.
     pub n_at_once_max: usize,
-    /// How many transfers one address may ask for in a minute; of IPv6 addresses, one network of 64 bits.
+    /// The number of transfers that one address may ask for in a minute; of IPv6 addresses, one network of 64 bits.
     pub per_minute_max: usize,
-    /// How long a transfer waits for its turn before it is refused.
+    /// The time that a transfer waits for its turn before it is refused.
     pub turn_wait: Duration,
-    /// How long it may take to greet and to ask.
+    /// The longest time for greeting and request.
     pub handshake_max: Duration,
-    /// How long no byte may come or go while a transfer runs.
+    /// The longest time without a byte while a transfer runs.
     pub idle_max: Duration,
 }
 
-/// How many connections ended in which way.
+/// The number of connections by the way they ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResponderCounts {
-    /// With a transfer, whole or cut off by the side that measures.
+    /// Connections with a transfer, whole or cut off by the side that measures.
     pub n_served: u64,
-    /// With a refusal, to somebody who has the token: a limit.
+    /// Connections with a refusal because of a limit, to a side that has the token.
     pub n_refused: u64,
-    /// Without a word: too many connections, no greeting in time, garbage, another token.
+    /// Connections closed without an answer: too many connections, no greeting in time, garbage, another token.
     pub n_turned_away: u64,
 }
 
@@ -156,13 +157,13 @@ impl Responder {
         Ok(Responder { shared, address, _thread: thread })
     }
 
-    /// Where it listens.
+    /// Returns the address that the responder listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// How many connections have ended in which way.
+    /// Returns the number of connections by the way they ended.
     #[must_use]
     pub fn counts(&self) -> ResponderCounts {
         let Shared { n_served, n_refused, n_turned_away, .. } = &*self.shared;
@@ -255,7 +256,7 @@ impl Connection<'_> {
         count.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// What the other side asks for, if it has the token and is quick.
+    /// Reads the other side's request, if that side has the token and is quick.
     fn hear(&self) -> Option<(Request, Seal)> {
         let mut timed = Timed::new(&self.stream, clock::instant() + self.shared.settings.handshake_max);
         self.stream.set_nodelay(true).ok()?;

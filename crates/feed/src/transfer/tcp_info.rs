@@ -1,4 +1,4 @@
-//! What the kernel knows of a TCP connection: `TCP_INFO` of Linux, `include/uapi/linux/tcp.h`.
+//! The kernel's statistics of a TCP connection: `TCP_INFO` of Linux, `include/uapi/linux/tcp.h`.
 //!
 //! The only file of this crate with `unsafe` in it. No library that we found reads this option without it, or says how much of the
 //! record an older kernel left unfilled.
@@ -14,7 +14,7 @@ use std::{
 /// The record up to and with `tcpi_delivery_rate`, which the kernel has since 4.9.
 const RECORD_BYTES: usize = 168;
 
-/// Where the fields are that are used. The record only ever grew at its end, and the C library knows its beginning.
+/// The offsets of the fields that are used. The record only ever grew at its end, and the C library has its beginning.
 const SND_MSS_AT: usize = offset_of!(libc::tcp_info, tcpi_snd_mss);
 const SACKED_AT: usize = offset_of!(libc::tcp_info, tcpi_sacked);
 const RTT_AT: usize = offset_of!(libc::tcp_info, tcpi_rtt);
@@ -25,7 +25,7 @@ const DATA_SEGS_IN_AT: usize = 152;
 const DATA_SEGS_OUT_AT: usize = 156;
 const DELIVERY_RATE_AT: usize = 160;
 
-/// What the kernel says of a connection from its beginning to this moment.
+/// The kernel's statistics of a connection from its beginning to this moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TcpInfo {
     /// Bytes that have arrived at the other side: those it has acknowledged, and segments that it has out of order (SACK).
@@ -38,7 +38,7 @@ pub(super) struct TcpInfo {
     pub n_sent_again: u32,
     /// The shortest round trip, which is the path's own, or the smoothed one if there is none.
     pub round_trip: Duration,
-    /// How fast bytes were delivered in about the last round trip in which data did not run out, in bytes per second.
+    /// The rate of delivery in about the last round trip in which data did not run out, in bytes per second.
     pub delivery_rate_bytes_per_sec: u64,
 }
 

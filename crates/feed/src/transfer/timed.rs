@@ -14,7 +14,7 @@ const TIMEOUT_MIN: Duration = Duration::from_millis(1);
 pub(super) struct Timed<'a> {
     stream: &'a TcpStream,
     until: Instant,
-    /// How long one read or write may take, if that is less than what is left.
+    /// The longest time of one read or write, if that is less than the time left.
     at_once: Duration,
 }
 

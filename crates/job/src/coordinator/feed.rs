@@ -1,4 +1,4 @@
-//! What a slot has been sent: a little more than it can do until it is asked again, so that the rest can still go elsewhere.
+//! Units sent to a slot: a little more than it can do until it is asked again, so that the rest can still go elsewhere.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -9,9 +9,9 @@ use sched::{Chunk, Curve};
 use crate::connection::{Order, Orders};
 use crate::protocol::Unit;
 
-/// Units that a slot has at least, so that it does not wait for the next one.
+/// Least number of units that a slot has, so that it does not wait for the next one.
 const N_AHEAD_MIN: usize = 2;
-/// And as many as it is forecast to do in so much time.
+/// Time for which a slot is given units ahead, as many as it is forecast to do in it.
 const AHEAD_SECONDS: f64 = 0.5;
 
 pub struct Feed {
@@ -19,9 +19,9 @@ pub struct Feed {
     pub slot: usize,
     orders: Orders,
     args: Vec<String>,
-    /// Sent and not ended, in order, with what was forecast then.
+    /// Units that were sent and have not ended, in order, with the forecast of that time.
     sent: VecDeque<(usize, Arc<Curve>)>,
-    /// Of the chunk, not sent.
+    /// First unit of the chunk that is not sent.
     first: Option<usize>,
 }
 
@@ -30,13 +30,13 @@ impl Feed {
         Self { connection, slot, orders, args, sent: VecDeque::new(), first: None }
     }
 
-    /// The slot gets units, of which none is sent yet.
+    /// Gives the slot units, of which none is sent yet.
     pub fn begin(&mut self, chunk: &mut Option<Chunk>, units: Range<usize>, now: f64) {
         self.first = Some(units.start);
         *chunk = Some(Chunk { unit: units.start, waiting: units.start + 1..units.end, unit_began: now });
     }
 
-    /// Sends what is due; a chunk of which everything has ended is over.
+    /// Sends the units that are due; a chunk of which everything has ended is over.
     pub fn send(&mut self, chunk: &mut Option<Chunk>, unit_seconds: f64, curve: &Arc<Curve>, stdin: &[String]) {
         let Some(of) = chunk else { return };
         let mut units: Vec<usize> = self.first.take().into_iter().collect();
@@ -63,13 +63,14 @@ impl Feed {
         }
     }
 
-    /// A unit has ended: what was forecast when it was sent; nothing for one that the slot did not have.
+    /// Removes a unit that has ended, and returns the forecast when it was sent; `None` for a unit that the slot did
+    /// not have.
     pub fn take_back(&mut self, unit: usize) -> Option<Arc<Curve>> {
         let at = self.sent.iter().position(|(sent, _)| *sent == unit)?;
         self.sent.remove(at).map(|(_, curve)| curve)
     }
 
-    /// Somebody else has done a unit that was sent.
+    /// Drops a unit that was sent and that another worker has done.
     pub fn drop(&mut self, unit: usize) {
         if self.take_back(unit).is_some() {
             // As in `send`.
@@ -92,7 +93,8 @@ impl Feed {
     }
 }
 
-/// An argument of a unit: its number instead of `{unit}`, and what is left of it after division by 4 instead of `{unit%4}`.
+/// Returns an argument of a unit: its number instead of `{unit}`, and the remainder of its division by 4 instead of
+/// `{unit%4}`.
 fn numbered(arg: &str, unit: usize) -> String {
     let (mut done, mut rest) = (String::new(), arg);
     while let Some((before, after)) = rest.split_once("{unit") {

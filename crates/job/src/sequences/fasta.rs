@@ -19,7 +19,8 @@ const TITLE_BYTES_MAX: usize = 64 << 10;
 /// Bytes that are read at a time.
 const BUFFER_BYTES: usize = 1 << 18;
 
-/// Queries as they stand in the file, in units of about the same number of residues, and these numbers.
+/// Cuts the queries as they stand in the file into units of about the same number of residues, and returns these
+/// numbers, too.
 pub fn cut_queries(path: &Path, n_units: usize) -> Result<(Vec<String>, Vec<f64>), SearchError> {
     let unreadable = |source| SearchError::Unreadable { path: path.to_owned(), source };
     let n_bytes = fs::metadata(path).map_err(unreadable)?.len();
@@ -47,7 +48,7 @@ pub fn cut_queries(path: &Path, n_units: usize) -> Result<(Vec<String>, Vec<f64>
     Ok((units, n_residues.into_iter().map(|n| n as f64).collect()))
 }
 
-/// Each query, from its `>` to the next, and how many residues it has.
+/// Returns each query, from its `>` to the next, and its number of residues.
 fn queries<'a>(path: &Path, text: &'a str) -> Result<Vec<(&'a str, u64)>, SearchError> {
     let wrong = |line: usize, why: String| SearchError::Fasta { path: path.to_owned(), line, why };
     let mut found: Vec<(usize, usize, usize, u64)> = Vec::new();
@@ -86,7 +87,7 @@ fn queries<'a>(path: &Path, text: &'a str) -> Result<Vec<(&'a str, u64)>, Search
     Ok(found.into_iter().map(|(_, begin, end, n_residues)| (&text[begin..end], n_residues)).collect())
 }
 
-/// What is in a library beside its parts.
+/// A library in parts, and its number of letters.
 pub struct Library {
     /// Its parts.
     pub parts: Parts,
@@ -138,20 +139,20 @@ struct CutPart {
     n_letters: u64,
 }
 
-/// Where cutting a library is.
+/// State of the cutting of a library.
 struct Cutter<'a> {
     path: &'a Path,
     folder: &'a Path,
     n_parts: u64,
     n_bytes: u64,
-    /// Those that were seen, where two may not be the same.
+    /// Names that were seen, if two may not be the same.
     names: Option<HashSet<Vec<u8>>>,
     parts: Vec<CutPart>,
     n_read: u64,
     line: usize,
-    /// Whether something of the line was taken.
+    /// Whether a piece of the line was taken.
     is_within_line: bool,
-    /// What was taken of the line, if it is a title.
+    /// Bytes that were taken of the line, if it is a title.
     title: Option<Vec<u8>>,
 }
 
@@ -179,7 +180,7 @@ impl Cutter<'_> {
         if self.is_within_line { Ok(()) } else { self.end_line() }
     }
 
-    /// A part begins with the first title after its share of the bytes.
+    /// Begins a part if one is due: a part begins with the first title after its share of the bytes.
     fn begin_part_if_due(&mut self) -> Result<(), SearchError> {
         let n = self.parts.len() as u64;
         if n < self.n_parts && self.n_read * self.n_parts >= self.n_bytes * n {

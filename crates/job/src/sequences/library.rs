@@ -20,7 +20,7 @@ pub const PART: &str = "foretop-part-";
 pub struct Parts {
     /// The library and the alias files.
     pub input: Input,
-    /// What share of all residues each part has.
+    /// Share of all residues in each part.
     pub shares: Vec<f64>,
 }
 
@@ -73,7 +73,7 @@ pub fn cut(library: &Input, n_parts: NonZero<usize>, folder: &Path) -> Result<Pa
     Ok(Parts { input: Input::new(files).map_err(unreadable(folder))?, shares })
 }
 
-/// How many residues each sequence has; nothing if these are not the bytes of an index.
+/// Returns the number of residues of each sequence; `None` if these are not the bytes of an index.
 fn lengths(bytes: &[u8]) -> Option<Vec<u64>> {
     let mut at = 0;
     let number = |at: &mut usize| {
@@ -102,7 +102,8 @@ fn lengths(bytes: &[u8]) -> Option<Vec<u64>> {
     lengths.collect::<Option<Vec<_>>>().filter(|lengths| lengths.len() == n_sequences && n_sequences > 0)
 }
 
-/// The first word of a title that another title has, too. Where makeblastdb was told to parse names it has seen to that itself.
+/// Returns the first word of a title that another title has, too. Where makeblastdb was told to parse names it has seen
+/// to that itself.
 fn name_of_two(headers: &[u8]) -> Option<String> {
     if !headers.windows(GENERATED.len()).any(|bytes| bytes == GENERATED) {
         return None;
@@ -124,7 +125,7 @@ fn name_of_two(headers: &[u8]) -> Option<String> {
     twice.map(|name| name.into_owned())
 }
 
-/// In ASN.1, what stands before the first title of a sequence, and the identifier of one whose name was not parsed.
+/// Bytes in ASN.1 before the first title of a sequence, and the identifier of one whose name was not parsed.
 const BEFORE_TITLE: &[u8] = &[0x30, 0x80, 0x30, 0x80, 0xa0, 0x80, 0x1a];
 const GENERATED: &[u8] = b"BL_ORD_ID";
 

@@ -8,18 +8,18 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-/// What a merge goes by: the query, the subject, and what their order comes from.
+/// Columns that a merge needs: the query, the subject, and the numbers that their order comes from.
 const NEEDED: [&str; 5] = ["qseqid", "sseqid", "evalue", "score", "slen"];
 
-/// How a tool orders the subjects of a query, and which columns it prints unless it is told others.
+/// Order in which a tool lists the subjects of a query, and the columns that it prints unless it is told others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// As BLAST does; scores that are scaled have more digits than it prints.
+    /// The order of BLAST; scores that are scaled have more digits than it prints.
     Blast {
-        /// Whether they are.
+        /// Whether scores are scaled.
         has_scaled_scores: bool,
     },
-    /// As DIAMOND does.
+    /// The order of DIAMOND.
     Diamond,
 }
 
@@ -33,7 +33,7 @@ impl Order {
         }
     }
 
-    /// What is known of the order from what is printed. Units' own orders hold before that.
+    /// Compares two subjects by the printed part of the order. Units' own orders hold before that.
     fn cmp(self, one: &Subject<'_>, other: &Subject<'_>) -> Ordering {
         let printed = one.evalue.total_cmp(&other.evalue).then(other.score.total_cmp(&one.score));
         match self {
@@ -70,7 +70,7 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Of what a user wants; nothing stands for what the tool prints by default.
+    /// Builds the columns that a user wants; nothing stands for what the tool prints by default.
     pub fn new<'a>(order: Order, wanted: impl IntoIterator<Item = &'a str>) -> Self {
         let mut wanted = wanted.into_iter().peekable();
         let is_blast = matches!(order, Order::Blast { .. });
@@ -93,7 +93,8 @@ impl Columns {
         Self { names, needed, n_wanted }
     }
 
-    /// What a user wanted of a line, and what the merge needs of it; nothing if it has another number of columns.
+    /// Returns the part of a line that a user wanted, and the fields that the merge needs; `None` if it has another
+    /// number of columns.
     fn of<'a>(&self, line: &'a str) -> Option<(&'a str, [&'a str; NEEDED.len()])> {
         let mut needed = [""; NEEDED.len()];
         let (mut n_columns, mut begin, mut n_bytes) = (0, 0, 0);
@@ -113,28 +114,28 @@ impl Columns {
     }
 }
 
-/// Why outputs cannot be merged.
+/// The reason why outputs cannot be merged.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MergeError {
-    /// Not the columns that were asked for.
+    /// Columns other than those that were asked for.
     #[error(
         "part {part}, line {line}: it does not have the columns that were asked for, or no numbers for e-value and score"
     )]
     Columns {
-        /// Which library part, from 0.
+        /// Number of the library part, from 0.
         part: usize,
-        /// From 1.
+        /// Number of the line, from 1.
         line: usize,
     },
     /// A query that was not asked.
     #[error("part {part}, line {line}: there is no query `{query}`")]
     Query {
-        /// Which library part, from 0.
+        /// Number of the library part, from 0.
         part: usize,
-        /// From 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// What stands there.
+        /// Name of the query that stands there.
         query: String,
     },
     /// Another order than the one that is merged by.
@@ -142,9 +143,9 @@ pub enum MergeError {
         "part {part}, line {line}: hits are not in the order of their e-values and scores, so nobody can say in which one run has them"
     )]
     Order {
-        /// Which library part, from 0.
+        /// Number of the library part, from 0.
         part: usize,
-        /// From 1.
+        /// Number of the line, from 1.
         line: usize,
     },
 }
@@ -159,11 +160,11 @@ struct Subject<'a> {
     lines: Vec<&'a str>,
 }
 
-/// Merges the outputs of all library parts for the same queries into `out`, with at most so many subjects for each query. Gives the number of
-/// neighbours whose order is not certain.
+/// Merges the outputs of all library parts for the same queries into `out`, with at most so many subjects for each
+/// query. Returns the number of neighbours whose order is not certain.
 ///
 /// # Errors
-/// [`MergeError`], where an output is not what was asked for.
+/// [`MergeError`], if an output is not what was asked for.
 pub fn merge(
     queries: &[&str],
     columns: &Columns,
@@ -223,7 +224,7 @@ pub fn merge(
     Ok(n_uncertain)
 }
 
-/// Subjects of all parts; those of one part stay in their order.
+/// Returns the subjects of all parts; those of one part stay in their order.
 fn in_order<'a>(order: Order, parts: Vec<Vec<Subject<'a>>>) -> impl Iterator<Item = Subject<'a>> {
     let mut parts: Vec<_> = parts.into_iter().map(|subjects| subjects.into_iter().peekable()).collect();
     std::iter::from_fn(move || {
@@ -236,7 +237,7 @@ fn in_order<'a>(order: Order, parts: Vec<Vec<Subject<'a>>>) -> impl Iterator<Ite
 /// Puts together what SSW lists of the same queries and all library parts: each query with the sequences of all parts, in their order.
 ///
 /// # Errors
-/// [`MergeError`], where an output is not what was asked for.
+/// [`MergeError`], if an output is not what was asked for.
 pub fn merge_pairs(queries: &[&str], is_sam: bool, parts: &[String], out: &mut String) -> Result<(), MergeError> {
     let mut rest = parts.iter().map(|text| pairs(text, is_sam)).collect::<Vec<_>>();
     for query in queries {
@@ -255,7 +256,7 @@ pub fn merge_pairs(queries: &[&str], is_sam: bool, parts: &[String], out: &mut S
     Ok(())
 }
 
-/// A query's name and what is said of it and one sequence; one by one, as they stand.
+/// Returns a query's name and the text about it and one sequence; one by one, as they stand.
 fn pairs(text: &str, is_sam: bool) -> std::iter::Peekable<impl Iterator<Item = (&str, &str)>> {
     let mut rest = text;
     std::iter::from_fn(move || {

@@ -1,31 +1,31 @@
-//! The tools: how each names what matters, and what in them goes with parts.
+//! The tools: names of the options that matter in each, and options that go with parts.
 
 use super::SearchError;
 use super::merge::Order;
 
-/// What a tool is called, and by which words it is told what to do.
+/// Names of a tool, and of the options by which it is told what to do.
 pub struct Tool {
     pub family: Family,
-    /// Before its options: its name, and its command if it has several.
+    /// Words before its options: its name, and its command if it has several.
     pub words: &'static [&'static str],
     pub query: &'static [&'static str],
     pub library: &'static [&'static str],
     pub format: &'static [&'static str],
     /// Formats whose parts are a whole when put together: no heads, no tails.
     mergeable: &'static [&'static str],
-    /// The others, and why they are not.
+    /// Other formats, and the reason why each is refused.
     formats_refused: &'static [Refused],
     needs_format: bool,
     refused: &'static [Refused],
     refused_by_library: &'static [Refused],
-    /// Units that a search is cut into, if it has as many queries and nobody says otherwise.
+    /// Number of units that a search is cut into, if it has as many queries and nobody says otherwise.
     pub n_units: usize,
 }
 
-/// An option, and why it is.
+/// An option, and the reason why it is refused.
 type Refused = (&'static str, &'static str);
 
-/// Tools that are told things alike.
+/// Families of tools that take similar options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// BLAST+.
@@ -169,11 +169,11 @@ const SSW: Tool = Tool {
     n_units: 256,
 };
 
-/// Options of SSW that a value follows, of all that it has.
+/// Letters of the options of SSW that a value follows, of all that it has.
 const SSW_WITH_VALUE: &str = "mxoeaf";
 
 impl Tool {
-    /// The one that a command line begins with, and how many of its words say so.
+    /// Returns the tool that a command line begins with.
     pub fn of(words: &[String]) -> Result<&'static Self, SearchError> {
         let at = |nth: usize| words.get(nth).map(String::as_str);
         match (at(0).unwrap_or_default(), at(1)) {
@@ -184,7 +184,8 @@ impl Tool {
         }
     }
 
-    /// Arguments with each value in a word of its own, as all else here expects: BLAST+ takes `-outfmt=5` and DIAMOND `-f5` as well.
+    /// Returns the arguments with each value in a word of its own, as all else here expects: BLAST+ takes `-outfmt=5`
+    /// and DIAMOND `-f5` as well.
     pub fn separated(&self, args: &[String]) -> Vec<String> {
         let split = |arg: &str| match self.family {
             Family::Ncbi if arg.starts_with('-') => arg.find('=').map(|at| (at, at + 1)),
@@ -203,7 +204,7 @@ impl Tool {
         args.iter().flat_map(words).collect()
     }
 
-    /// Refuses what cannot be put together from parts.
+    /// Refuses options and formats whose outputs cannot be put together from parts.
     pub fn check(&self, args: &[String], format: Option<&str>) -> Result<(), SearchError> {
         for (refused, why) in self.refused {
             if self.has(args, refused) {
@@ -224,20 +225,20 @@ impl Tool {
         }
     }
 
-    /// Refuses what cannot be cut by library.
+    /// Refuses options that cannot be cut by library.
     pub fn check_by_library(&self, args: &[String]) -> Result<(), SearchError> {
         let found = self.refused_by_library.iter().find(|(refused, _)| self.has(args, refused));
         found.map_or(Ok(()), |(refused, why)| Err(SearchError::Parts { what: format!("`{refused}`"), why }))
     }
 
-    /// What may make a search that is cut by queries another one.
+    /// Returns a warning if a search that is cut by queries may differ from the whole one.
     pub fn caution(&self, args: &[String]) -> Option<&'static str> {
         (self.family == Family::Diamond && !self.has(args, "--algo") && !self.has(args, "--swipe")).then_some(
             "diamond chooses its algorithm by how many queries there are, unless --algo says which: parts may find other hits than one run",
         )
     }
 
-    /// What may make a search that is cut by library another one.
+    /// Returns a warning if a search that is cut by library may differ from the whole one.
     pub fn caution_by_library(&self, args: &[String], order: Option<Order>) -> Option<&'static str> {
         match order? {
             Order::Blast { has_scaled_scores: true } => Some(SCALED),
@@ -256,7 +257,8 @@ impl Tool {
     }
 }
 
-/// The words of SSW that are files, by position: the library, then the queries; nothing where there are more or fewer.
+/// Returns the words of SSW that are files, by position: the library, then the queries; `None` if there are more or
+/// fewer.
 pub fn ssw_files(args: &[String]) -> Option<[usize; 2]> {
     let files: Vec<usize> = ssw_words(args).filter(|(_, is_file)| *is_file).map(|(at, _)| at).collect();
     files.try_into().ok()
@@ -267,7 +269,7 @@ pub fn is_sam(args: &[String]) -> bool {
     SSW.has(args, "-s") && SSW.has(args, "-c")
 }
 
-/// Words that are options, and those that are files; not those that are values.
+/// Returns the words that are options, and those that are files; not those that are values.
 fn ssw_words(args: &[String]) -> impl Iterator<Item = (usize, bool)> + '_ {
     let mut is_value = false;
     args.iter().enumerate().filter_map(move |(at, arg)| {
@@ -280,7 +282,7 @@ fn ssw_words(args: &[String]) -> impl Iterator<Item = (usize, bool)> + '_ {
     })
 }
 
-/// The letters of options in a word of SSW, without a value that stands in it.
+/// Returns the letters of options in a word of SSW, without a value that stands in it.
 fn ssw_options(arg: &str) -> &str {
     let options = arg.strip_prefix('-').unwrap_or_default();
     let end = options.find(|letter| SSW_WITH_VALUE.contains(letter)).map_or(options.len(), |at| at + 1);

@@ -1,4 +1,5 @@
-//! Files that coordinators brought: kept by what is in them, for as long as the worker is there, so that they come once.
+//! Files that coordinators brought: kept by a hash of their contents, for as long as the worker is there, so that they
+//! come once.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -8,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::input::{digest, is_file_name, is_hash};
 
-/// What an argument says in place of an input's path; the path follows.
+/// Text of an argument in place of an input's path; the path follows.
 const MARK: &str = "{input:";
 
 pub struct Inputs {
@@ -26,7 +27,7 @@ impl Inputs {
         Ok(self.place(hash)?.is_dir())
     }
 
-    /// Takes the next bytes of a file.
+    /// Stores the next bytes of a file.
     pub fn put(&self, hash: &str, file: &str, offset: u64, bytes: &[u8]) -> Result<(), String> {
         let folder = self.part(hash)?;
         if !is_file_name(file) {
@@ -55,7 +56,7 @@ impl Inputs {
         }
     }
 
-    /// Ends an input: from here on it is there, if it is what its hash says.
+    /// Ends an input: from here on it is there, if its hash is right.
     pub fn keep(&self, hash: &str) -> Result<(), String> {
         let (part, place) = (self.part(hash)?, self.place(hash)?);
         let found = names(&part).and_then(|names| {
@@ -73,7 +74,7 @@ impl Inputs {
             .map_err(|error| format!("the input cannot be kept: {error}"))
     }
 
-    /// The argument with the places of its inputs, and what it looks like to whoever allows arguments.
+    /// Returns the argument with the places of its inputs, and its form for the check of allowed arguments.
     pub fn resolve(&self, argument: &str) -> Result<(String, String), String> {
         let (mut actual, mut checked, mut rest) = (String::new(), String::new(), argument);
         while let Some((before, after)) = rest.split_once(MARK) {
@@ -115,7 +116,7 @@ impl Inputs {
     }
 }
 
-/// The names of the files in a folder, in order.
+/// Returns the names of the files in a folder, in order.
 fn names(folder: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -125,7 +126,7 @@ fn names(folder: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// The only file of a folder.
+/// Returns the only file of a folder.
 fn single(folder: &Path) -> Option<PathBuf> {
     let names = names(folder).ok()?;
     (names.len() == 1).then(|| folder.join(&names[0]))

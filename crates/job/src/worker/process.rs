@@ -17,12 +17,13 @@ const INPUT: &str = "input";
 const OUTPUT: &str = "output";
 const COMPLAINT: &str = "complaint";
 
-/// Sets the limit and becomes the unit's program: a limit that is set from outside comes too late for what the program starts.
+/// Shell text that sets the limit and becomes the unit's program: a limit that is set from outside comes too late for
+/// what the program starts.
 const LIMITED: &str = "ulimit -f \"$1\" && shift && exec \"$@\"";
-/// What the limit counts in.
+/// Bytes in the limit's unit.
 const BLOCK_BYTES: u64 = 512;
 
-/// What a process gets whose file would be longer than its limit.
+/// Signal that a process gets whose file would be longer than its limit.
 const SIGXFSZ: i32 = Signal::XFSZ.as_raw();
 const AFTER_SIGXFSZ: i32 = 128 + SIGXFSZ;
 
@@ -49,7 +50,8 @@ pub fn start(path: &Path, unit: &Unit, folder: &Path, bytes_max: u64) -> io::Res
     command.spawn()
 }
 
-/// Waits for its end, and gives the processor time in seconds that it and those that it waited for took, and why it failed if it did.
+/// Waits for its end, and returns the processor time in seconds that it and those that it waited for took, and the
+/// reason why it failed if it did.
 pub fn wait(mut child: Child, folder: &Path, bytes_max: u64) -> (f64, Option<String>) {
     let id = child.id();
     // The kernel tells of a process that has ended until it is waited for.
@@ -86,7 +88,7 @@ pub fn kill(id: u32) {
     }
 }
 
-/// The processor time in seconds of a process and those that it waited for.
+/// Returns the processor time in seconds of a process and those that it waited for.
 pub fn cpu_seconds(id: u32) -> Option<f64> {
     let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     // The name, in parentheses, may have anything in it.
@@ -95,13 +97,13 @@ pub fn cpu_seconds(id: u32) -> Option<f64> {
     Some(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
 }
 
-/// Removes what a unit or an earlier try of it left.
+/// Removes the files that a unit or an earlier try of it left.
 pub fn forget(folder: &Path) {
     // What cannot be removed goes with the run's folder.
     let _ = fs::remove_dir_all(folder);
 }
 
-/// What a unit wrote.
+/// Opens the output of a unit.
 pub fn output(folder: &Path) -> io::Result<File> {
     File::open(folder.join(OUTPUT))
 }
@@ -110,7 +112,7 @@ fn pid(id: u32) -> Option<Pid> {
     Pid::from_raw(i32::try_from(id).ok()?)
 }
 
-/// The end of its standard error.
+/// Returns the end of its standard error.
 fn complaint(folder: &Path) -> String {
     let bytes = fs::read(folder.join(COMPLAINT)).unwrap_or_default();
     let end = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(COMPLAINT_BYTES)..]);

@@ -17,11 +17,11 @@ use crate::allow::{Allowed, find};
 use crate::gauge::{self, Outlook, Used};
 use crate::protocol::{Ended, PIECE_BYTES, Told, Unit, Working};
 
-/// A run whose coordinator has not been heard of for so long is ended.
+/// Time without any message of its coordinator after which a run is ended.
 const ABANDONED_AFTER: Duration = Duration::from_secs(120);
-/// Runs at a time.
+/// Greatest number of runs at a time.
 const N_RUNS_MAX: usize = 64;
-/// Units that wait at a slot.
+/// Greatest number of units that wait at a slot.
 const N_WAITING_MAX: usize = 10_000;
 
 pub struct Slots {
@@ -177,7 +177,7 @@ impl Slots {
         }
     }
 
-    /// Ends a run: what waits is forgotten, what works is killed, and its folder goes.
+    /// Ends a run: waiting units are forgotten, working ones are killed, and its folder is removed.
     pub fn stop(&self, run: &str) {
         let mut state = self.lock();
         for slot in &mut state.slots {
@@ -258,7 +258,7 @@ impl Slots {
 }
 
 impl State {
-    /// What ended units used, and what those have used so far that are at work.
+    /// Returns the use of ended units, and the use so far of those at work.
     fn used_so_far(&self) -> Used {
         let now = self.slots.iter().filter_map(|slot| slot.working.as_ref());
         now.fold(self.used, |used, now| Used {
@@ -268,7 +268,7 @@ impl State {
     }
 }
 
-/// Two slots may run a unit at the same time.
+/// Returns the folder of a unit, by slot as well: two slots may run a unit at the same time.
 fn unit_folder(run: &Path, slot: usize, unit: usize) -> PathBuf {
     run.join(format!("{slot}-{unit}"))
 }

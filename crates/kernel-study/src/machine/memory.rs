@@ -9,11 +9,12 @@ use crate::{Answer, Break, Growth, Lines};
 /// A sort that was watched.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sort {
-    /// How many ranks.
+    /// Number of ranks.
     pub n_ranks: u64,
     /// All numbers together.
     pub size_bytes: u64,
-    /// From when all ranks were there until the output was closed, or why it did not come so far.
+    /// Time from when all ranks were there until the output was closed, or the reason why the sort did not come so
+    /// far.
     pub took_ns: Result<u64, Lost>,
     /// Pages read in, of memory that is no file's.
     pub n_page_ins: u64,
@@ -25,7 +26,7 @@ pub struct Sort {
     pub n_faults: u64,
 }
 
-/// Why a sort did not come to its end.
+/// The reason why a sort did not come to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
     /// It took too long, and was given up.
@@ -41,7 +42,7 @@ impl Sort {
         self.size_bytes as f64 / MIB / self.n_ranks as f64
     }
 
-    /// What swapping does.
+    /// Returns the number of events that swapping causes.
     fn n_swaps(&self) -> u64 {
         self.n_page_ins + self.n_page_outs + self.n_reactivations
     }
@@ -116,7 +117,8 @@ fn between(found: Break) -> String {
     std::format!("between {:.0} and {:.0} MiB for each", found.last_size, found.first_size)
 }
 
-/// What memory does against size, by an exponential and by whether that breaks (figures 7.17 and 7.18, table 7-8).
+/// Returns what memory does against size, by an exponential and by whether that breaks (figures 7.17 and 7.18, table
+/// 7-8).
 #[must_use]
 pub fn swapping(sorts: &[Sort], conditions: String) -> Answer {
     let row = |sort: &Sort| {

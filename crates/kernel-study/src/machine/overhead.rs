@@ -1,4 +1,4 @@
-//! What watching costs the work that is watched: the table that SESAME's report lacks.
+//! Costs of watching for the work that is watched: the table that SESAME's report lacks.
 
 use statistics::{Interval, bootstrap, median};
 use text::figure::{number, percent};
@@ -10,7 +10,7 @@ use crate::answer::names;
 /// Pairs of the same work, watched and not.
 #[derive(Clone, Debug)]
 pub struct Watched {
-    /// What was on, and how.
+    /// The probes that were on, and how.
     pub what: String,
     /// Seconds from a pull to the next.
     pub interval_s: f64,
@@ -18,14 +18,14 @@ pub struct Watched {
     pub pairs: Vec<[f64; 2]>,
     /// Events that were counted in each second of the work.
     pub events_per_sec: f64,
-    /// What the probes add to the work by their prices, as a share.
+    /// Share that the probes add to the work by their prices.
     pub account: f64,
-    /// What pulling and receiving took of a core.
+    /// Share of a core that pulling and receiving took.
     pub agent_cores: f64,
 }
 
 impl Watched {
-    /// How much longer the work took, as a share: the median of the pairs, and its interval.
+    /// Returns the share by which the work took longer: the median of the pairs, and its interval.
     #[must_use]
     pub fn added(&self) -> (f64, Option<Interval>) {
         let shares: Vec<f64> = self.pairs.iter().map(|[off, on]| on / off - 1.0).collect();
@@ -33,9 +33,9 @@ impl Watched {
     }
 }
 
-/// At most so much in all, SESAME claims.
+/// Largest share in all, as SESAME claims.
 const CLAIM: f64 = 0.001;
-/// From this pull interval on.
+/// Pull interval from which on the claim is made.
 const CLAIM_INTERVAL_S: f64 = 10.0;
 
 /// The table of costs.
@@ -84,7 +84,7 @@ pub fn overhead(watched: &[Watched], conditions: String) -> Answer {
     }
 }
 
-/// What the agent takes at the shortest and at the longest interval of what was pulled at several.
+/// Returns what the agent takes at the shortest and at the longest interval of what was pulled at several.
 fn pulling(watched: &[Watched]) -> Option<String> {
     let alike = |one: &&Watched| watched.iter().filter(|other| other.what == one.what).count();
     let what = &watched.iter().max_by_key(alike)?.what;

@@ -1,4 +1,5 @@
-//! What processors and memory did in each phase of a sort, from a file in which its stamps and the kernel's summaries are merged.
+//! Activity of processors and memory in each phase of a sort, from a file in which its stamps and the kernel's
+//! summaries are merged.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ use crate::answer::{CHART, names};
 use crate::layers::whole;
 use crate::{Answer, Span};
 
-/// What a kind of phase took of the sort, and how busy things were meanwhile.
+/// Time that a kind of phase took of the sort, and how busy things were meanwhile.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Phase {
     /// All phases of the kind.
@@ -25,16 +26,16 @@ struct Phase {
 
 const CPU: &str = "CPU Utilization Summary";
 const VM: &str = "VM Summary";
-/// As `sort` calls phases in which ranks wait for others, or for messages of others; both MPI libraries poll.
+/// Names in `sort` of phases in which ranks wait for others, or for messages of others; both MPI libraries poll.
 const WAITING: [&str; 2] = ["waiting (polls)", "messages"];
 
-/// And moments that are no phases.
+/// Name of moments that are no phases.
 const MARK: &str = "mark";
 
 /// Whoever sleeps while it waits is on a processor for less than this share of it, and whoever polls for more, also beside neighbours.
 const POLLS: f64 = 0.2;
 
-/// Of rank 0 of a sort.
+/// Returns the answer for rank 0 of a sort.
 ///
 /// # Errors
 /// Where the file is damaged, or has no such records.
@@ -132,7 +133,7 @@ fn pulls(rows: Vec<Vec<Value>>) -> Vec<(Span, f64)> {
     rows.iter().map(pull).collect()
 }
 
-/// What of the pulls falls into a span, each in the same proportion as its time does.
+/// Returns the amount of the pulls that falls into a span, each in the same proportion as its time does.
 fn within(span: Span, pulls: &[(Span, f64)]) -> f64 {
     let part = |(pull, amount): &(Span, f64)| {
         let common = Span { start_ns: pull.start_ns.max(span.start_ns), end_ns: pull.end_ns.min(span.end_ns) };

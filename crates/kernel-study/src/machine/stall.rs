@@ -6,12 +6,12 @@ use text::figure::span_ns;
 use crate::answer::names;
 use crate::{Answer, Exchange, Lines};
 
-/// What was put in.
+/// The stall that was put in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stall {
     /// The node that was late.
     pub node: u64,
-    /// By how much.
+    /// Time by which the node was late.
     pub span_ns: u64,
 }
 

@@ -12,15 +12,15 @@ use crate::{Answer, Lines};
 pub struct Startup {
     /// The MPI library, and by what its ranks talk.
     pub library: String,
-    /// How many ranks.
+    /// Number of ranks.
     pub n_ranks: u64,
     /// Messages through sockets, of the launcher and all ranks, until all ranks were there.
     pub n_messages: u64,
-    /// What was in them.
+    /// Bytes in these messages.
     pub n_bytes: u64,
-    /// From the start of the launcher until all ranks were there.
+    /// Time from the start of the launcher until all ranks were there.
     pub took_ns: u64,
-    /// From opening a file until all ranks had it open, the mean of the ranks, in one run after the other.
+    /// Time from opening a file until all ranks had it open, the mean of the ranks, in one run after the other.
     pub opens_ns: Vec<f64>,
 }
 

@@ -5,39 +5,40 @@ use std::rc::Rc;
 use super::{Bpf, BpfArm, drive};
 use crate::{Arguments, Arm, Attach, Drive, Error, Point, Price, Program, Ran, Reading, Subsystem, Timing, Toll};
 
-/// What a price was measured from, in nanoseconds for each event of the work.
+/// Measurements that a price was derived from, in nanoseconds for each event of the work.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calibration {
     /// The price.
     pub price: Price,
     /// The work alone.
     pub bare_ns: f64,
-    /// With the probes attached and all points inactive.
+    /// The work with the probes attached and all points inactive.
     pub passing_ns: f64,
-    /// With all points counting.
+    /// The work with all points counting.
     pub counting_ns: f64,
-    /// What the kernel's account of run times adds to a run while it is on; nothing where that is not known.
+    /// Time that the kernel's account of run times adds to a run while it is on; `None` if that is not known.
     pub account_ns: Option<f64>,
 }
 
-/// What it takes to be called at a tracepoint, for programs that the work calls too rarely to measure it, or that it hides.
+/// Time to call a program at a tracepoint, in nanoseconds, for programs that the work calls too rarely to measure it,
+/// or for which the work hides it.
 const CALL_NS: f64 = 70.0;
 
-/// What programs that count and time an event run for, by the kernel's account of several.
+/// Run time of programs that count and time an event, in nanoseconds, by the kernel's account of several.
 const RUN_NS: f64 = 180.0;
 
-/// How often the work is done without probes, with them looking away, and with them counting, in turn. A neighbour that slows this
-/// processor for as long as one of these lasts would otherwise be taken for a price.
+/// Number of times that the work is done without probes, with inactive probes, and with counting probes, in turn. A
+/// neighbour that slows this processor for as long as one of these lasts would otherwise be taken for a price.
 const N_SWEEPS: usize = 4;
 
-/// The fastest so far.
+/// The fastest times so far.
 struct Sweep {
     bare: Work,
     passing: Work,
     counting_ns: f64,
 }
 
-/// What an event of the work takes, and a system call that is of no interest.
+/// Times of an event of the work, and of a system call that is of no interest.
 #[derive(Clone, Copy)]
 struct Work {
     event_ns: f64,
@@ -47,7 +48,7 @@ struct Work {
 const FOREVER: Work = Work { event_ns: f64::INFINITY, call_ns: f64::INFINITY };
 
 impl Work {
-    /// Does it once more.
+    /// Does the work once more, and keeps the shorter times.
     fn or_faster(self, drive: Drive) -> Self {
         Self {
             event_ns: self.event_ns.min(drive::per_event_ns(drive)),
@@ -56,11 +57,11 @@ impl Work {
     }
 }
 
-/// Measures the price of a subsystem's probes by doing work that passes them: without, with them looking away, with them counting. Takes
-/// some hundred milliseconds.
+/// Measures the price of a subsystem's probes by doing work that passes them: without probes, with inactive probes,
+/// with counting probes. Takes some hundred milliseconds.
 ///
 /// # Errors
-/// Where the kernel does not take the programs.
+/// If the kernel does not take the programs.
 pub fn calibrate(shared: &Rc<Bpf>, subsystem: &'static Subsystem) -> Result<Calibration, Error> {
     if subsystem.drive == Drive::None {
         // Nobody makes its events at will, so that its programs are taken to cost what most do.
@@ -130,7 +131,7 @@ pub fn calibrate(shared: &Rc<Bpf>, subsystem: &'static Subsystem) -> Result<Cali
     Ok(Calibration { price, bare_ns, passing_ns, counting_ns, account_ns })
 }
 
-/// Whichever was disturbed less: what takes the processor away from a run is no price.
+/// Returns the account that was disturbed less: what takes the processor away from a run is no price.
 fn shorter(ran: Ran, other: Option<Ran>) -> Ran {
     let mean_ns = |ran: &Ran| ran.programs.iter().map(|(_, ns)| *ns).sum::<u64>() as f64 / ran.n_runs() as f64;
     // Without runs there is no mean.
@@ -140,7 +141,8 @@ fn shorter(ran: Ran, other: Option<Ran>) -> Ran {
     }
 }
 
-/// What the kernel saw of runs that found nothing to count, and of counting on top.
+/// Returns the part of the prices that the kernel's account shows: of runs that found nothing to count, and of counting
+/// on top.
 fn seen(passing: &Ran, counting: &Ran) -> Toll {
     let pass_ns: Vec<f64> = (0..passing.programs.len()).map(|of| passing.mean_ns(of).unwrap_or(0.0)).collect();
     let ran_ns: u64 = counting.programs.iter().map(|(_, ns)| ns).sum();
@@ -149,10 +151,10 @@ fn seen(passing: &Ran, counting: &Ran) -> Toll {
     Toll { pass_ns, event_ns }
 }
 
-/// Where a function cannot be measured, as in a program without shared libraries.
+/// Price of a function, in nanoseconds, if it cannot be measured, as in a program without shared libraries.
 const FUNCTION_NS: f64 = 10_000.0;
 
-/// What it costs that a function is a point, from one of this process's own.
+/// Measures the cost of a function as a point, from one of this process's own.
 fn price_of_function(shared: &Rc<Bpf>, file: &'static str) -> Result<Option<f64>, Error> {
     let attach = Attach::UserFunction(file, drive::FUNCTION, 0, Arguments::default());
     let programs: &'static [Program] =

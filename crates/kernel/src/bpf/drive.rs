@@ -17,14 +17,14 @@ const N_THREADS: u32 = 60;
 const N_MESSAGES: u32 = 5_000;
 const PAGE: usize = 4096;
 
-/// What one event of this work takes, in nanoseconds.
+/// Returns the time of one event of this work, in nanoseconds.
 pub fn per_event_ns(drive: Drive) -> f64 {
     let (work, n) = work(drive);
     // Threads that come and go take processor time of their own.
     fastest(work, n, if drive == Drive::Threads { clock::monotonic_ns } else { processor_ns })
 }
 
-/// How many events that makes.
+/// Returns the number of events that the measurement of this work makes.
 pub fn n_events(drive: Drive) -> u64 {
     N_ROUNDS as u64 * u64::from(work(drive).1)
 }
@@ -39,7 +39,7 @@ fn work(drive: Drive) -> (fn(), u32) {
     }
 }
 
-/// What a system call takes that no subsystem looks at.
+/// Returns the time of a system call that no subsystem looks at.
 pub fn per_call_ns() -> f64 {
     fastest(calls, N_CALLS, processor_ns)
 }
@@ -48,7 +48,7 @@ pub fn per_call_ns() -> f64 {
 pub const FUNCTION: &str = "labs";
 const N_FUNCTIONS: u32 = 2_000;
 
-/// The file that this process has that function from, if it is linked with it.
+/// Returns the file that this process has that function from, if it is linked with it.
 pub fn function() -> Option<&'static str> {
     let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
     let path =
@@ -56,7 +56,7 @@ pub fn function() -> Option<&'static str> {
     Some(Box::leak(path.to_owned().into_boxed_str()))
 }
 
-/// What a call of it takes.
+/// Returns the time of a call of [`FUNCTION`].
 pub fn per_function_ns() -> f64 {
     let work = || {
         let call: unsafe extern "C" fn(libc::c_long) -> libc::c_long = std::hint::black_box(labs);
@@ -72,8 +72,8 @@ unsafe extern "C" {
     fn labs(number: libc::c_long) -> libc::c_long;
 }
 
-/// What this thread has taken of a processor. By the wall clock, a busy host put prices up fourfold: rounds last for milliseconds, and not one
-/// went without others in between.
+/// Returns the processor time of this thread. By the wall clock, a busy host put prices up fourfold: rounds last for
+/// milliseconds, and not one went without others in between.
 fn processor_ns() -> u64 {
     clock::thread_cpu().as_nanos() as u64
 }
@@ -94,7 +94,7 @@ fn calls() {
     }
 }
 
-/// So many reads of 64 bytes.
+/// Reads 64 bytes of a file in memory `n` times.
 pub fn reads(n: u64) {
     // SAFETY: the name ends with a zero; the descriptor is new, or the assertion fails.
     let file = unsafe {

@@ -9,18 +9,18 @@ use super::{Bpf, Tracer, drive};
 use crate::control::PointState;
 use crate::{Error, GroupLimits, Node, find};
 
-/// What became of a flood of events.
+/// Counts of the events of a flood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flood {
     /// Events, by the counters that a traced point keeps as well.
     pub counted: u64,
     /// Records made of them.
     pub made: u64,
-    /// Those that were received.
+    /// Records that were received.
     pub received: u64,
-    /// Those that found no room.
+    /// Records that found no room.
     pub dropped: u64,
-    /// From the first to the last.
+    /// Time from the first event to the last.
     pub elapsed: Duration,
 }
 
@@ -31,10 +31,10 @@ const RING_BYTES: u32 = 16 << 20;
 /// Reads a short file so often, each read traced, and counts the records that come out of the ring.
 ///
 /// # Errors
-/// Where the kernel does not take the programs.
+/// If the kernel does not take the programs.
 ///
 /// # Panics
-/// When the thread that reads does.
+/// If the thread that reads does.
 pub fn flood(n_reads: u64) -> Result<Flood, Error> {
     let shared = Bpf::open_with_ring(Node::Tree(std::process::id()), GroupLimits::default(), RING_BYTES)?;
     let mut tracer = Tracer::new(&shared)?;

@@ -34,7 +34,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The whole host, with all of so many points active.
+    /// Builds the settings of the whole host, with all of so many points active.
     pub fn new(limits: &GroupLimits, n_points: usize) -> Self {
         let states = std::array::from_fn(|point| u8::from(point < n_points));
         Self { epoch: 1, cgroup: 0, node_kind: 0, weight: 1, cgroup_level: 0, limits: limits.clone(), states }
@@ -55,7 +55,7 @@ impl Settings {
     }
 }
 
-/// The map that holds the settings.
+/// Returns the map that holds the settings.
 pub fn settings_map(object: &Object) -> Map<'_> {
     let is_it = |map: &Map<'_>| map.name().to_str().is_some_and(|name| name.ends_with(".data.settings"));
     object.maps().find(is_it).expect("each file of programs has settings")
@@ -65,7 +65,7 @@ fn named<'object>(object: &'object Object, name: &str) -> Map<'object> {
     object.maps().find(|map| map.name() == name).expect("each file of programs has this map")
 }
 
-/// The values of a key on all processors.
+/// Returns the values of a key on all processors.
 fn on_processors(map: &Map<'_>, key: usize) -> io::Result<Vec<Vec<u8>>> {
     let key = u32::try_from(key).map_err(io::Error::other)?.to_ne_bytes();
     let values = map.lookup_percpu(&key, MapFlags::ANY).map_err(io::Error::other)?;
@@ -80,7 +80,8 @@ fn sum(map: &Map<'_>, key: usize) -> io::Result<u64> {
     Ok(on_processors(map, key)?.iter().map(|value| word(value, 0)).sum())
 }
 
-/// All counters. Parts are read before their totals, which so are never below them. `epoch` is that of the extremes.
+/// Reads all counters. Parts are read before their totals, which so are never below them. `epoch` is that of the
+/// extremes.
 pub fn read(object: &Object, subsystem: &Subsystem, epoch: u64) -> io::Result<Reading> {
     let mut reading = Reading::default();
     let cells = named(object, "cells");
@@ -176,7 +177,7 @@ fn total(reading: &mut Reading, subsystem: &Subsystem) {
     }
 }
 
-/// What earlier programs counted, and then these.
+/// Adds the counts of earlier programs to those of the present ones.
 pub fn added(before: &Reading, mut now: Reading) -> Reading {
     let add = |a: Option<u64>, b: Option<u64>| a.map(|a| a.wrapping_add(b.unwrap_or(0)));
     for (key, cell) in &mut now.cells {

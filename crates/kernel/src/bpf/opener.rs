@@ -6,7 +6,8 @@ use std::rc::Rc;
 use super::{Bpf, Tracer, calibrate};
 use crate::{Arm, Error, GroupLimits, Node, Opener, Price, Subsystem, Traced};
 
-/// A host that makes records faster than they are taken out must not keep the agent from its other work.
+/// Most rounds of a drain: a host that makes records faster than they are taken out must not keep the agent from other
+/// work.
 const ROUNDS_MAX: usize = 512;
 
 /// Nodes that are measured by programs in the kernel.
@@ -25,7 +26,7 @@ struct Opened {
 }
 
 impl BpfOpener {
-    /// With so much room for records of traced points, for each node.
+    /// Returns an opener with a ring of this size, in bytes, for records of traced points, for each node.
     #[must_use]
     pub fn with_ring(ring_bytes: u32) -> Self {
         Self { ring_bytes: Some(ring_bytes), ..Self::default() }

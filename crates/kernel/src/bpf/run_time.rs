@@ -1,4 +1,4 @@
-//! How long programs run, by the kernel's own account, which costs two looks at the clock for each run while it is on.
+//! Run times of programs, by the kernel's own account, which costs two looks at the clock for each run while it is on.
 
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
@@ -22,7 +22,7 @@ impl RunTimes {
         Some(Self { _account: account, begin: accounts(arm)? })
     }
 
-    /// What the programs ran for since.
+    /// Returns the run times of the programs since the begin.
     pub fn end(self, arm: &BpfArm) -> Option<Ran> {
         let end = accounts(arm)?;
         let since =
@@ -50,7 +50,7 @@ fn accounts(arm: &BpfArm) -> Option<Ran> {
     Some(Ran { programs, n_sampled: reading.n_sampled() })
 }
 
-/// The number and time of the runs of a program.
+/// Returns the number and time of the runs of a program.
 fn account(program: i32) -> Option<(u64, u64)> {
     let mut info = libbpf_sys::bpf_prog_info::default();
     let mut length = size_of::<libbpf_sys::bpf_prog_info>() as u32;

@@ -30,7 +30,7 @@ pub fn on_each_processor(number: u64) -> io::Result<Vec<OwnedFd>> {
     processors(online.trim()).into_iter().map(|processor| open(number, processor)).collect()
 }
 
-/// The numbers in a list such as `0-3,8`.
+/// Returns the numbers in a list such as `0-3,8`.
 fn processors(list: &str) -> Vec<i32> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

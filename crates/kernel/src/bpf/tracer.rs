@@ -50,7 +50,7 @@ impl Tracer {
     }
 }
 
-/// `struct trace`, or `struct user_trace`, which has fields behind it.
+/// Parses `struct trace`, or `struct user_trace`, which has fields behind it.
 fn traced(bytes: &[u8], subsystem: impl Fn(usize) -> Option<&'static Subsystem>) -> Option<Traced> {
     let word = |at: usize| Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
     let half = |at: usize| Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?));

@@ -1,17 +1,17 @@
-//! Who may change things: one controller at a time, in the order in which they asked.
+//! The lease: the right to change things, for one controller at a time, in the order in which they asked.
 
 use std::collections::VecDeque;
 
-/// So many may wait.
+/// Greatest number of controllers that may wait.
 const QUEUE_MAX: usize = 16;
 
-/// So long a lease lasts at most.
+/// Longest time of a lease, in seconds.
 const SECONDS_MAX: u32 = 3600;
 
 /// The right to change things.
 #[derive(Clone, Debug, Default)]
 pub struct Lease {
-    /// The first of them has it, once `until_ns` is set.
+    /// The controllers that asked; the first has the lease, once `until_ns` is set.
     queue: VecDeque<Asker>,
     until_ns: u64,
 }
@@ -23,31 +23,31 @@ struct Asker {
     seconds: u32,
 }
 
-/// Why a controller may not.
+/// The reason why a controller may not change things.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refused {
-    /// Somebody else may.
+    /// Another controller has the lease.
     #[error("`{holder}` has the lease for {seconds} s more; wait for it with `foretop kernel lease --wait`")]
     Held {
-        /// Who.
+        /// Name of the controller that has the lease.
         holder: String,
-        /// For how long.
+        /// Seconds for which that controller still has the lease.
         seconds: u32,
     },
-    /// Too many wait.
+    /// Too many controllers wait.
     #[error("{QUEUE_MAX} controllers wait for the lease already; try again later")]
     QueueFull,
-    /// Nobody has this token, or no longer.
+    /// A token that no controller has, or none any longer.
     #[error("this lease is over, or never was; ask for another")]
     NoSuchToken,
 }
 
 impl Lease {
-    /// Asks for it. `token` is a new secret. Says whether it is given at once, and who is before the asker.
+    /// Asks for the lease. `token` is a new secret. Returns whether it is given at once, and who is before the asker.
     ///
     /// # Errors
-    /// Where somebody has it and the asker does not wait, or too many do.
+    /// If somebody has the lease and the asker does not wait, or too many wait.
     pub fn ask(
         &mut self,
         name: &str,
@@ -76,7 +76,7 @@ impl Lease {
     /// Whether a controller with this token, or without any, may change things.
     ///
     /// # Errors
-    /// With who may.
+    /// With the controller that may.
     pub fn check(&mut self, token: Option<&str>, now_ns: u64) -> Result<(), Refused> {
         self.pass_on(now_ns);
         match (self.queue.front(), token) {
@@ -90,10 +90,10 @@ impl Lease {
         }
     }
 
-    /// Gives it back, or leaves the queue.
+    /// Gives the lease back, or leaves the queue.
     ///
     /// # Errors
-    /// Where nobody has this token.
+    /// If nobody has this token.
     pub fn release(&mut self, token: &str, now_ns: u64) -> Result<(), Refused> {
         self.pass_on(now_ns);
         let place = self.queue.iter().position(|asker| asker.token == token).ok_or(Refused::NoSuchToken)?;
@@ -104,7 +104,7 @@ impl Lease {
         Ok(())
     }
 
-    /// Who has it, and for how many seconds more.
+    /// Returns the name of the controller that has the lease, and the number of seconds for which it still has it.
     #[must_use]
     pub fn holder(&self, now_ns: u64) -> Option<(String, u32)> {
         let first = self.queue.front()?;
@@ -112,13 +112,13 @@ impl Lease {
         Some((first.name.clone(), u32::try_from(left).unwrap_or(u32::MAX)))
     }
 
-    /// Who waits for it.
+    /// Returns the names of the controllers that wait for the lease.
     #[must_use]
     pub fn waiting(&self) -> Vec<String> {
         self.queue.iter().skip(1).map(|asker| asker.name.clone()).collect()
     }
 
-    /// Those whose time is over lose it to the next.
+    /// Passes the lease on to the next if the time of its holder is over.
     fn pass_on(&mut self, now_ns: u64) {
         while !self.queue.is_empty() && now_ns >= self.until_ns {
             let over_ns = self.until_ns;

@@ -25,7 +25,7 @@ impl Change {
         Self { subsystems, ..Self::default() }
     }
 
-    /// What becomes of a point's events.
+    /// Sets the state of a point, which decides how its events are handled.
     pub fn set_point(&mut self, PointSetting { subsystem, point, state }: PointSetting) {
         self.subsystems.entry(subsystem).or_default().points.insert(point, state);
     }
@@ -62,9 +62,9 @@ impl FromStr for Change {
 pub struct PointSetting {
     /// The subsystem's name.
     pub subsystem: String,
-    /// The point's.
+    /// The point's name.
     pub point: String,
-    /// What becomes of its events.
+    /// State of the point, which decides how its events are handled.
     pub state: PointState,
 }
 
@@ -86,10 +86,10 @@ impl FromStr for PointSetting {
     }
 }
 
-/// A share of a core, as `1%` or `0.01`.
+/// Parses a share of a core, as `1%` or `0.01`.
 ///
 /// # Errors
-/// Where it is none, or above a whole core.
+/// If the text is no share, or above a whole core.
 pub fn share_of_core(text: &str) -> Result<f64, Error> {
     let share = match text.strip_suffix('%') {
         Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),

@@ -1,4 +1,4 @@
-//! What an engine tells whoever asks.
+//! An engine's answers to requests.
 
 use crate::control::{
     Answer, Numbered, Paid, PointFigures, PointState, Status, SubsystemStatus, Summarized, TracedPoint,
@@ -9,7 +9,7 @@ use crate::{Measure, Pulled};
 use super::Engine;
 
 impl Engine {
-    /// How things are; who has the lease and what the agent takes is for the agent to add.
+    /// Returns the status; the lease's holder and the cost of the agent itself are for the agent to add.
     #[must_use]
     pub fn status(&self) -> Status {
         let subsystems = self.wanted.iter().map(|(key, wanted)| {
@@ -46,7 +46,7 @@ impl Engine {
         }
     }
 
-    /// What each program took in the last interval, and counting what they found.
+    /// Returns the cost of each program in the last interval, and that of counting what they found.
     fn paid(&self, pulled: &Pulled) -> Vec<Paid> {
         let Some(price) = self.watch.price(pulled.key) else { return Vec::new() };
         let Pulled { summary, .. } = pulled;
@@ -69,13 +69,13 @@ impl Engine {
         passing.chain(counting).collect()
     }
 
-    /// The latest summaries, for whoever asks.
+    /// Returns the latest summaries, for a request.
     #[must_use]
     pub fn summaries(&self) -> Answer {
         Answer::Summaries { summaries: self.latest.iter().map(summarized).collect() }
     }
 
-    /// What came of traced points lately, for whoever asks.
+    /// Returns the latest events of traced points, for a request.
     #[must_use]
     pub fn traces(&self) -> Answer {
         let traces = self.recent.points().filter_map(|((node, name, point), latest)| {

@@ -2,7 +2,7 @@
 
 use crate::{Attach, Counters, Drive, Error, FromProc, Point, Program, Reading, Subsystem, Timing};
 
-/// Of the whole host: a completion does not say for whom.
+/// The block subsystem, of the whole host: a completion does not say for whom.
 pub const SUBSYSTEM: Subsystem = Subsystem {
     name: "block",
     title: "Block",
@@ -28,7 +28,8 @@ const fn request(name: &'static str, label: &'static str) -> Point {
     Point { name, label, timing: Timing::Timed, is_sized: true }
 }
 
-/// Where requests, sectors of 512 bytes and milliseconds stand in a line of /proc/diskstats, by point; flushes have no sectors.
+/// Columns of requests, sectors of 512 bytes and milliseconds in a line of /proc/diskstats, by point; flushes have no
+/// sectors.
 const COLUMNS: [(usize, Option<usize>, usize); 4] = [(3, Some(5), 6), (7, Some(9), 10), (18, None, 19), (14, Some(16), 17)];
 
 fn read(proc: &FromProc) -> Result<Reading, Error> {
@@ -54,7 +55,8 @@ fn read(proc: &FromProc) -> Result<Reading, Error> {
     Ok(reading)
 }
 
-/// Partitions are counted with their devices, and loop and memory devices are none.
+/// Whether a line is of a whole device: partitions are counted with their devices, and loop and memory devices are
+/// none.
 fn is_whole_device(line: &str) -> bool {
     let name = line.split_whitespace().nth(2).unwrap_or_default();
     let is_partition = match name.strip_prefix("nvme").or_else(|| name.strip_prefix("mmcblk")) {

@@ -1,8 +1,8 @@
-//! Where the processors' time goes, by the kernel's own accounting. It has no hooks, and so no traces.
+//! Use of the processors' time, by the kernel's own accounting. It has no hooks, and so no traces.
 
 use crate::{Counters, Drive, Error, FromProc, Point, Reading, Subsystem, Timing};
 
-/// In the order of /proc/stat.
+/// The CPU subsystem, with its points in the order of /proc/stat.
 pub const SUBSYSTEM: Subsystem = Subsystem {
     name: "cpu",
     title: "CPU Utilization",
@@ -24,7 +24,7 @@ pub const SUBSYSTEM: Subsystem = Subsystem {
     drive: Drive::None,
 };
 
-/// /proc gives hundredths of a second on all architectures.
+/// Nanoseconds in a tick: /proc gives hundredths of a second on all architectures.
 const NS_PER_TICK: u64 = 10_000_000;
 
 const fn share(name: &'static str, label: &'static str) -> Point {

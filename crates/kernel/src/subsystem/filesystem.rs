@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::{Attach, Counters, Drive, Error, FromProc, Point, Program, Reading, Subsystem, Timing};
 
-/// By system call: read, pread64, readv, preadv, preadv2 and their counterparts.
+/// The file system subsystem, by system call: read, pread64, readv, preadv, preadv2 and their counterparts.
 pub const SUBSYSTEM: Subsystem = Subsystem {
     name: "filesystem",
     title: "File System",

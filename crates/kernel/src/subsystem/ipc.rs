@@ -2,7 +2,7 @@
 
 use crate::{Attach, Counters, Drive, Error, FromProc, Point, Program, Reading, Subsystem, Timing};
 
-/// By size group of what was moved.
+/// The IPC subsystem, by size group of what was moved.
 pub const SUBSYSTEM: Subsystem = Subsystem {
     name: "ipc",
     title: "IPC",
@@ -28,7 +28,7 @@ const fn at(name: &'static str, tracepoint: &'static str, without: &'static str)
     Program { name, attach: Attach::Tracepoint(tracepoint), without }
 }
 
-/// Where bytes and packets that went out stand in a line of /proc/net/dev.
+/// Columns of the bytes and packets that went out in a line of /proc/net/dev.
 const BYTES_OUT: usize = 8;
 const PACKETS_OUT: usize = 9;
 

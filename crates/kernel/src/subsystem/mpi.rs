@@ -5,7 +5,7 @@
 
 use crate::{Drive, Point, Reading, Subsystem, Timing};
 
-/// By size group of one message.
+/// The MPI subsystem, by size group of one message.
 pub const SUBSYSTEM: Subsystem = Subsystem {
     name: "mpi",
     title: "MPI",

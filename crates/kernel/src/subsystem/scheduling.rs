@@ -1,8 +1,8 @@
-//! How long tasks wait for a processor.
+//! Waits of tasks for a processor.
 
 use crate::{Attach, Counters, Drive, Error, FromProc, Point, Program, Reading, Subsystem, Timing};
 
-/// After being woken, and after losing a processor that they could have used.
+/// The scheduling subsystem: waits after being woken, and after losing a processor that the task could have used.
 pub const SUBSYSTEM: Subsystem = Subsystem {
     name: "scheduling",
     title: "Scheduling",
@@ -27,7 +27,7 @@ const fn at(name: &'static str, tracepoint: &'static str, without: &'static str)
     Program { name, attach: Attach::Tracepoint(tracepoint), without }
 }
 
-/// Where time spent waiting and the number of turns stand in a processor's line of /proc/schedstat.
+/// Columns of the time spent waiting and the number of turns in a processor's line of /proc/schedstat.
 const WAITED_NS: usize = 8;
 const TURNS: usize = 9;
 
@@ -49,7 +49,7 @@ fn turns(text: &str) -> Counters {
     Counters { count: Some(count), sampled: count, time_ns: Some(time_ns), ..Counters::default() }
 }
 
-/// How long at least one task waited, as pressure stall information has it, in microseconds.
+/// Reads the time for which at least one task waited, as pressure stall information has it, in microseconds.
 fn pressure(proc: &FromProc) -> Result<Counters, Error> {
     let text = proc.text("pressure/cpu")?;
     let some = text.lines().find(|line| line.starts_with("some")).unwrap_or_default();

@@ -3,7 +3,7 @@
 use crate::from_proc::counted;
 use crate::{Attach, Drive, Error, FromProc, Point, Program, Reading, Subsystem, Timing};
 
-/// An end's length of time is the task's life.
+/// The task subsystem. An end's length of time is the task's life.
 pub const SUBSYSTEM: Subsystem = Subsystem {
     name: "task",
     title: "Task",

@@ -12,7 +12,7 @@ use crate::record::Noised;
 /// Allreduces between two words of how far the run is.
 const N_TOLD: u64 = 64;
 
-/// What one rank brings, and what a plain allreduce makes of it.
+/// The contributions of one rank, and the results of a plain allreduce of them.
 struct Replay {
     values: Vec<f64>,
     /// Whether to go on, by call.

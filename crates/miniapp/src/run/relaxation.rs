@@ -12,7 +12,7 @@ use crate::record::Relaxed;
 
 /// Iterations by which the size of a grid is tuned, or fewer if they would take longer than [`PILOT`].
 const N_PILOT: u64 = 30;
-/// How often the size is tuned.
+/// Number of times that the size is tuned.
 const N_TUNINGS: usize = 5;
 /// Points on a side at which tuning begins.
 const SIDE_FIRST: u32 = 256;
@@ -41,7 +41,7 @@ impl Run<'_> {
         self.relaxed(plan, side, tell)
     }
 
-    /// How large a grid leaves this share of the time to communication. Collective.
+    /// Returns the side of a grid that leaves this share of the time to communication. Collective.
     fn tuned_side(&self, plan: &SorPlan, blocked_ratio: f64) -> Result<u32, PlanError> {
         let (least, most) = SorPlan::sides(self.session.n_ranks());
         let mut pilot = SorPlan { epsilon: 0.0, n_iterations_max: N_PILOT, ..*plan };

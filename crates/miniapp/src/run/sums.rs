@@ -23,7 +23,7 @@ const N_SORTS: usize = 15;
 const N_SORTED_MAX: usize = 1 << 22;
 /// Sums between two words of how far the run is.
 const N_TOLD: u64 = 4096;
-/// What is summed goes through so many values, so that a result of the call before is a wrong one.
+/// Number of values that are summed in turn, so that a result of the call before is a wrong one.
 const N_VALUES: u64 = 8;
 
 impl Run<'_> {
@@ -79,7 +79,8 @@ impl Run<'_> {
         measured
     }
 
-    /// How many integers to sort, so that sums have this share of the time. Stragglers do not count. Collective.
+    /// Returns the number of integers to sort, so that sums have this share of the time. Stragglers do not count.
+    /// Collective.
     fn tuned(&self, sizes: Sizes, communication_ratio: f64, sorting: &mut Sorting) -> usize {
         let pilot = self.summed(sizes, N_PILOT, None, &mut |_, _, _| ());
         let mut call_ns = self.means_ns(&pilot).0;
@@ -95,7 +96,7 @@ impl Run<'_> {
         n_sorted
     }
 
-    /// How many integers take so long to sort.
+    /// Returns the number of integers that take so long to sort.
     fn guessed(&self, span_ns: f64, sorting: &mut Sorting) -> u64 {
         let mut n_sorted = 64;
         for _ in 0..N_GUESSES {
@@ -115,7 +116,7 @@ fn scaled(n_sorted: usize, factor: f64) -> usize {
     ((n_sorted as f64 * factor).round() as usize).clamp(1, N_SORTED_MAX)
 }
 
-/// How many values sums have, one after the other.
+/// Numbers of values that sums have, one after the other.
 #[derive(Clone, Copy)]
 struct Sizes {
     n_values: usize,

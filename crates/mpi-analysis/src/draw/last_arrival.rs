@@ -10,9 +10,9 @@ const MARGIN: f64 = 30.0;
 const TOP: f64 = 84.0;
 const THICKEST: f64 = 12.0;
 const TEXT_SIZE: f64 = 12.0;
-/// From a node to its name.
+/// Distance from a node to its name.
 const LABEL_ASIDE: f64 = 10.0;
-/// Who was last in a smaller share of calls gets no figure.
+/// Share of calls below which a contributor that was last gets no figure.
 const TOLD: f64 = 0.05;
 
 /// Roots above, ranks below.

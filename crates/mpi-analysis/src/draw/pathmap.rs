@@ -11,9 +11,9 @@ use crate::{Analysis, Part, PathFigures, Stage};
 /// Whether arrival waits are drawn. They hide the difference between fast and slow paths, and show who waits for whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waits {
-    /// They are.
+    /// Arrival waits are drawn.
     Drawn,
-    /// They are not.
+    /// Arrival waits are not drawn.
     LeftOut,
 }
 
@@ -24,7 +24,7 @@ const HOTSPOT_WIDTH: f64 = 9.0;
 /// Unlike any path's: yellow.
 const HOTSPOT: picture::Colour = picture::Colour(0xf0, 0xe4, 0x42);
 
-/// Where a line begins and ends.
+/// Begin and end of a line.
 type Ends = ((f64, f64), (f64, f64));
 
 /// One line for each rank, coloured by its group: x is the mean time before (left) and after (right) the root was reached, y the
@@ -135,9 +135,10 @@ fn chart(
 /// A path as a line, by nanoseconds before (below 0) and after the root was reached, and stages from there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Track {
-    /// It begins with the rank's call, goes down to the root at (0, 0), and up again, or only one of the two.
+    /// Points of the line. It begins with the rank's call, goes down to the root at (0, 0), and up again, or only one
+    /// of the two.
     pub points: Vec<(f64, f64)>,
-    /// What is passed from each point to the next: positions among the path's [stages](Analysis::stages).
+    /// Stage from each point to the next: positions among the path's [stages](Analysis::stages).
     pub stages: Vec<usize>,
 }
 
@@ -148,7 +149,7 @@ impl Track {
         self.stages.push(stage);
     }
 
-    /// Where it passes a stage.
+    /// Returns the begin and end of each line where the track passes a stage.
     fn passes(&self, stage: usize) -> impl Iterator<Item = ((f64, f64), (f64, f64))> {
         let ways = self.points.windows(2).zip(&self.stages);
         ways.filter(move |(_, own)| **own == stage).map(|(ends, _)| (ends[0], ends[1]))

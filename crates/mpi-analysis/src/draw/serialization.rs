@@ -1,12 +1,13 @@
-//! How departures from a node queue up.
+//! Charts of how departures from a node queue up.
 
 use picture::{Axis, Chart, Mark, Panel, Picture, Scale};
 
 use super::{CHART, apart, unit};
 use crate::Analysis;
 
-/// For each node with this name in the runs: x is who leaves first, second and so on, y how long after the result came back. The height
-/// at 0 is what the node adds for all, the slope how much they wait for each other: flatter is better.
+/// Draws a chart of each node with this name in the runs: x is the place in the order of departures, y the time after
+/// the result came back. The height at 0 is what the node adds for all, the slope how much contributors wait for each
+/// other: flatter is better.
 #[must_use]
 pub fn serialization(runs: &[(&str, &Analysis)], nodes: &[&str]) -> Picture {
     let mut curves = Vec::new();

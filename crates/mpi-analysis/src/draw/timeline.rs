@@ -1,15 +1,15 @@
-//! When ranks compute and when they communicate: a bar for each.
+//! Timelines of ranks computing and communicating: a bar for each rank.
 
 use mpi_trace::{Family, Placed, Timeline};
 use picture::{Axis, Chart, Colour, Mark, Panel, Picture, Scale};
 
 use super::{CHART, unit};
 
-/// Outside of MPI.
+/// Colour outside of MPI.
 const COMPUTING: Colour = Colour(0x00, 0x9e, 0x73);
-/// In a call.
+/// Colour in a call.
 const COMMUNICATING: Colour = Colour(0xd5, 0x1a, 0x1a);
-/// Columns of the picture: what is shorter than one is told by the greater share in it.
+/// Columns of the picture: what is shorter than one column gets the colour of the greater share in it.
 const N_COLUMNS: usize = 600;
 
 /// All ranks between two moments of the timeline, by default from the first call to the last: green where a rank computes, red where it is in

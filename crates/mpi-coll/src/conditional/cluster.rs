@@ -1,4 +1,4 @@
-//! Which ranks are a cluster, and how its server comes to an answer.
+//! Clusters of ranks, and the way in which a cluster's server comes to an answer.
 //!
 //! A call is a reduce inside the cluster, whatever the server needs of other clusters, and a broadcast inside. Servers tell each other
 //! their cluster's part in every call, and take in every call what has come, so that nobody needs a thread for it.
@@ -24,23 +24,23 @@ use crate::port::Trouble;
 use crate::record::Recorder;
 use crate::site::{Between, Party, Sites};
 
-/// What goes through a tree inside a cluster: a value, and whether it is one that was promised not to come.
+/// Bytes that go through a tree inside a cluster: a value, and whether it is one that was promised not to come.
 const PART_BYTES: usize = 16;
 /// The program's value.
 const VALUE_BYTES: usize = size_of::<f64>();
 
 pub(super) struct Clusters {
     sites: Sites,
-    /// That of this cluster; its server's is the one in use.
+    /// The machine of this cluster; its server's is the one in use.
     machine: Conditional,
     recorded: Option<Recorded>,
 }
 
-/// Where calls are written down: among those that go over the tree whose sites the clusters are.
+/// Place where calls are recorded: among those that go over the tree whose sites the clusters are.
 struct Recorded {
     communicator: Arc<Communicator>,
     tree: usize,
-    /// By number of a collector of this site: its number in the tree.
+    /// Number in the tree of each collector of this site, by its number in the site.
     collectors: Arc<[u16]>,
 }
 
@@ -177,7 +177,7 @@ impl Clusters {
         Ok(answered)
     }
 
-    /// How this cluster's calls were answered, if this rank knows.
+    /// Returns the counts of this cluster's calls by the way in which they were answered, if this rank has them.
     pub(super) fn report(&self) -> Option<(&Counts, usize, Vec<String>)> {
         self.sites.is_server().then(|| (self.machine.counts(), self.sites.own(), self.sites.names()))
     }
@@ -220,7 +220,7 @@ impl Recorded {
     }
 }
 
-/// Takes what other clusters' servers have told.
+/// Receives what other clusters' servers have sent.
 fn take_news(machine: &mut Conditional, servers: &[Rank], between: &mut Between) -> Result<(), Trouble> {
     while let Some((from, news)) = between.news()? {
         let cluster = servers.iter().position(|server| *server == from);

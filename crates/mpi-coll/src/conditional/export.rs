@@ -21,11 +21,11 @@ const VANISHED: c_int = -4;
 const DISAGREEMENT: c_int = -5;
 const NO_MPI: c_int = -6;
 
-/// By handle.
+/// Questions by handle.
 static CONDARS: Mutex<Vec<Option<Arc<Mutex<Condar>>>>> = Mutex::new(Vec::new());
 
 thread_local! {
-    /// Of the last call of this thread that did not do what it was asked.
+    /// Reason of the last call of this thread that did not do what it was asked.
     static REASON: RefCell<CString> = RefCell::default();
 }
 

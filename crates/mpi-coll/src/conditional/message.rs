@@ -1,4 +1,5 @@
-//! What ranks tell each other in a conditional allreduce, in words of 8 bytes. All ranks are of one machine type, as for MPI's bytes.
+//! Messages of ranks in a conditional allreduce, in words of 8 bytes. All ranks are of one machine type, as for MPI's
+//! bytes.
 
 use mpi_tree::{Answer, Fault, Published};
 
@@ -19,7 +20,7 @@ pub(super) fn read_published(bytes: &[u8]) -> Option<Published> {
     Some(Published { epoch, sequence, value, closing, fault })
 }
 
-/// What the server of a cluster has for its ranks.
+/// Returns the message of a cluster's server to its ranks.
 pub(super) fn answered(answered: Result<Answer, Fault>) -> [u8; ANSWER_BYTES] {
     bytes(match answered {
         Ok(answer) => [0, u64::from(answer.verdict) | u64::from(answer.is_exact) << 1, answer.value.to_bits()],

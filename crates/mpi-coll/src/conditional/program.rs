@@ -12,14 +12,14 @@ use crate::arguments::{Arguments, FortranConstants, Language};
 use crate::entry::{abort, complain, guarded};
 use crate::job::lock;
 
-/// What the file says; none without one that all ranks can use.
+/// Settings in the file; none without a file that all ranks can use.
 static SETTINGS: OnceLock<Option<Settings>> = OnceLock::new();
-/// In the order in which they were first called. None where the file names no such call.
+/// Known calls, in the order in which they were first called. None if the file names no such call.
 static KNOWN: Mutex<Known> = Mutex::new(Vec::new());
 
 type Known = Vec<(Handle, Op, Option<Arc<Mutex<Condar>>>)>;
 
-/// MPI has begun. All ranks come here.
+/// Reads the file when MPI has begun. All ranks come here.
 pub(crate) fn begin(mpi: &'static Mpi) -> Result<(), Failed> {
     let world = mpi.constants().comm_world;
     let agreement = Agreement { mpi, comm: world };
@@ -44,7 +44,7 @@ pub(crate) fn begin(mpi: &'static Mpi) -> Result<(), Failed> {
     Ok(())
 }
 
-/// What the file says of all calls.
+/// Returns the settings in the file for all calls.
 pub(super) fn settings() -> Settings {
     SETTINGS.get().cloned().flatten().unwrap_or_default()
 }
@@ -105,12 +105,12 @@ fn new(mpi: &'static Mpi, settings: &Settings, comm: Handle, op: Op) -> Result<O
     Condar::new(mpi, comm, Ok(call.question), settings.clone()).map(Some)
 }
 
-/// The program gives a communicator up.
+/// Frees the questions of a communicator that the program gives up.
 pub(crate) fn forget(mpi: &'static Mpi, comm: Handle) {
     free(mpi, |(of, ..)| *of == comm);
 }
 
-/// MPI is about to end.
+/// Frees all questions when MPI is about to end.
 pub(crate) fn end(mpi: &'static Mpi) {
     free(mpi, |_| true);
 }

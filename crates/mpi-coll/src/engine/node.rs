@@ -1,4 +1,4 @@
-//! What a call does at a node: contributions come together, and the result goes back to all who made them.
+//! Work of a call at a node: contributions come together, and the result goes back to all who made them.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -107,7 +107,7 @@ impl<'a, P: Port> Run<'a, '_, P> {
         Ok(())
     }
 
-    /// What all contributors brought.
+    /// Returns what all contributors brought.
     fn combined(&mut self, at: usize) -> Vec<u8> {
         let node = &self.plan.nodes[at];
         let memory = self.memory(at);
@@ -153,7 +153,7 @@ impl<'a, P: Port> Run<'a, '_, P> {
         Ok(())
     }
 
-    /// The only root, or one that has a part for the operation's root.
+    /// Finishes a call at the only root, or at one that has a part for the operation's root.
     fn finish(&mut self, root: usize, value: &[u8], since: u64) -> Result<(), Trouble> {
         let below = self.plan.nodes[root].below;
         if self.flow == Flow::Around {
@@ -219,7 +219,7 @@ impl<'a, P: Port> Run<'a, '_, P> {
         Ok(())
     }
 
-    /// Those leaves' part of the result that a node's host has.
+    /// Returns those leaves' part of the result that a node's host has.
     pub(super) fn read(&mut self, at: usize, leaves: Range<usize>) -> Vec<u8> {
         let holder = self.plan.nodes[at].holder;
         let mut value = self.mailbox.buffer();

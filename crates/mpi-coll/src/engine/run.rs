@@ -22,14 +22,14 @@ pub(super) struct Run<'a, 'c, P> {
     pub(super) port: &'a mut P,
     pub(super) mailbox: &'a mut Mailbox,
     pub(super) recorder: &'a mut Recorder,
-    /// When it began.
+    /// Time at which the call began.
     pub(super) start: u64,
     /// Messages to come for nodes that this rank serves, and for itself as root; those for what it holds do not
     /// count.
     pub(super) n_messages: usize,
     /// Whether this rank waits for its own result.
     pub(super) is_waiting: bool,
-    /// Of the operation's root: what the tree's roots had for it.
+    /// Parts that the tree's roots had for the operation's root, on that root.
     pub(super) parts: Vec<Option<Vec<u8>>>,
     pub(super) notice: u32,
 }
@@ -312,7 +312,8 @@ impl<'a, P: Port> Run<'a, '_, P> {
         self.arrive(seat, value, since, rank)
     }
 
-    /// When what comes back to a node had gone down from it: at this moment, unless that was in the first half of the program's call.
+    /// Returns the time when what comes back to a node had gone down from it: this moment, unless that was in the
+    /// first half of the program's call.
     fn since(&self, node: usize, moment: u64) -> u64 {
         if self.recorder.is_second_half() { self.memory(node).result(Which::SomeWait).head(1) } else { moment }
     }

@@ -7,9 +7,9 @@ use units::Rank;
 
 use crate::crossing::Crossing;
 
-/// What comes unasked.
+/// Tag of messages that come unasked.
 const NEWS: i32 = 0;
-/// Pieces of long messages, for which the receiver has made room.
+/// Tag of pieces of long messages, for which the receiver has made room.
 const PIECE: i32 = 1;
 
 /// A message under way, with its memory, which does not move.
@@ -20,10 +20,10 @@ pub(crate) struct Between {
     mpi: &'static Mpi,
     /// Nobody else uses it.
     comm: Handle,
-    /// What is delayed on its way.
+    /// Messages that are delayed on their way.
     crossing: Crossing,
     sent: VecDeque<UnderWay>,
-    /// By sender.
+    /// Expected pieces, by sender.
     expected: BTreeMap<Rank, VecDeque<UnderWay>>,
 }
 
@@ -41,7 +41,7 @@ impl Between {
         self.send(to, NEWS, news)
     }
 
-    /// The next news, and from whom.
+    /// Returns the next news, and their sender.
     pub(crate) fn news(&mut self) -> Result<Option<(Rank, Vec<u8>)>, Failed> {
         self.are_sent()?;
         let any = self.mpi.constants().any_source;
@@ -104,7 +104,7 @@ impl Between {
 }
 
 impl Drop for Between {
-    /// What MPI may still read or write is never given back.
+    /// Keeps the memory that MPI may still read or write: it is never given back.
     fn drop(&mut self) {
         let expected = std::mem::take(&mut self.expected).into_values().flatten();
         expected.chain(self.sent.drain(..)).for_each(|(memory, _)| {

@@ -20,13 +20,13 @@ pub(crate) const PIECE_BYTES: usize = 48 * 1024;
 pub(crate) struct Large<'a> {
     /// Allreduce, reduce or bcast.
     pub(crate) collective: Collective,
-    /// Of reduce and bcast.
+    /// Root of reduce and bcast.
     pub(crate) root: Rank,
-    /// Of allreduce and reduce, with the bytes of an element.
+    /// Combination of values for allreduce and reduce, with the bytes of an element.
     pub(crate) combine: Option<(Combine, usize)>,
     pub(crate) n_bytes: usize,
     pub(crate) input: &'a [u8],
-    /// Empty where nothing is to be had.
+    /// Room for the result; empty if there is none to be had.
     pub(crate) output: &'a mut [u8],
 }
 
@@ -160,7 +160,7 @@ impl Sites {
         self.until(|between| Ok(between.piece(from)?))
     }
 
-    /// Gives a piece to those who speak for the other sites, if this rank does so for its own.
+    /// Gives a piece to the servers of the other sites, if this rank is the server of its own.
     fn give_others(&mut self, piece: &[u8]) -> Result<(), Trouble> {
         if self.is_server() {
             self.others().into_iter().try_for_each(|other| self.between.give(other, piece))?;

@@ -1,4 +1,4 @@
-//! What collective operations move: bytes, or only how many there would be.
+//! Data that collective operations move: bytes, or only their number.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use super::Combine;
 pub enum Block {
     /// Bytes.
     Bytes(Vec<u8>),
-    /// As many bytes as this, which are not there.
+    /// Number of bytes, without the bytes themselves.
     Size(usize),
 }
 
@@ -40,13 +40,13 @@ impl Block {
         }
     }
 
-    /// What a message brought.
+    /// Returns the data of a received message.
     pub(super) fn received(envelope: &Envelope, bytes: Box<[u8]>) -> Self {
         let size = envelope.n_bytes as usize;
         if bytes.len() == size { Self::Bytes(bytes.into_vec()) } else { Self::Size(size) }
     }
 
-    /// As many bytes of the same kind, all zero.
+    /// Returns a block of `size` bytes of the same kind, all zero.
     pub(super) fn like(&self, size: usize) -> Self {
         match self {
             Self::Bytes(_) => Self::Bytes(vec![0; size]),
@@ -100,14 +100,14 @@ impl Block {
         }
     }
 
-    /// Has what is at `to` come first, and what was before it last.
+    /// Rotates the block so that the bytes from `to` on come first, and those before `to` last.
     pub(super) fn rotate_left(&mut self, to: usize) {
         if let Self::Bytes(bytes) = self {
             bytes.rotate_left(to);
         }
     }
 
-    /// Turns that back.
+    /// Undoes `rotate_left`.
     pub(super) fn rotate_right(&mut self, to: usize) {
         if let Self::Bytes(bytes) = self {
             bytes.rotate_right(to);

@@ -12,7 +12,7 @@ use units::ByteCount;
 use super::schedule::{Schedule, Schedules};
 use super::{Algorithm, Rules};
 
-/// What a pipeline sends at a time where nothing else is said.
+/// Bytes that a pipeline sends at a time if no segment size is given.
 const SEGMENT_BYTES: usize = 32 << 10;
 
 /// Calls whose algorithm can be named.
@@ -58,29 +58,29 @@ pub struct Chosen {
     /// The least and the most ranks of the communicator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<[u32; 2]>,
-    /// What an algorithm that cuts data sends at a time.
+    /// Bytes that an algorithm sends at a time if it cuts data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segment: Option<ByteCount>,
-    /// What the tree file says, once it has been read.
+    /// Contents of the tree file, once it has been read.
     #[serde(skip)]
     pub forest: Option<Arc<Forest>>,
 }
 
-/// Why an algorithm cannot be had for a call.
+/// The reason why a call cannot use an algorithm.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChosenError {
-    /// It is none of the call's.
+    /// An algorithm that the call does not have.
     #[error("`{call}` has no algorithm `{}`: write {known}", given.escape_debug())]
     Algorithm {
         /// The call.
         call: &'static str,
-        /// As given.
+        /// The algorithm as given.
         given: String,
         /// All that it has.
         known: String,
     },
-    /// No call would fit.
+    /// A value that fits no call.
     #[error("`{key}` of `{call}` by `{}` is {given}: write {right}", algorithm.escape_debug())]
     Value {
         /// The key.
@@ -89,48 +89,48 @@ pub enum ChosenError {
         call: &'static str,
         /// Its algorithm.
         algorithm: String,
-        /// As given.
+        /// The value as given.
         given: String,
-        /// What would be right.
+        /// The values that would be valid.
         right: &'static str,
     },
     /// A tree file that cannot be read.
     #[error("cannot read the tree file `{file}` of `{call}`")]
     File {
-        /// As given.
+        /// The file as given.
         file: String,
         /// The call.
         call: &'static str,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// A tree file that is wrong, or for another number of ranks.
     #[error("the tree file `{file}` of `{call}` does not fit: {fault}")]
     Tree {
-        /// As given.
+        /// The file as given.
         file: String,
         /// The call.
         call: &'static str,
-        /// What is wrong.
+        /// The fault.
         fault: Box<TreeError>,
     },
     /// A tree file that does not say by which tree the call goes.
     #[error("the tree file `{file}` has no rule for `{call}`: add a [[rule]] with this operation")]
     NoRule {
-        /// As given.
+        /// The file as given.
         file: String,
         /// The call.
         call: &'static str,
     },
-    /// Nobody has looked into the file.
+    /// A tree file that has not been read.
     #[error("the tree file `{file}` has not been read: read the machine from its file")]
     Unread {
-        /// As given.
+        /// The file as given.
         file: String,
     },
 }
 
-/// What decides how a collective call goes.
+/// Rules and tables that choose the algorithm of a collective call.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Choices {
     pub(crate) rules: Rules,
@@ -146,12 +146,12 @@ pub(crate) struct Table {
     way: Way,
 }
 
-/// How calls go.
+/// The algorithm or the trees by which calls run.
 #[derive(Clone, Debug)]
 enum Way {
-    /// By an algorithm that sends so many bytes at a time where it cuts data.
+    /// An algorithm, and the bytes that the algorithm sends at a time if it cuts data.
     Algorithm(Algorithm, usize),
-    /// Over trees; none where the file has not been read.
+    /// Trees; none if the file has not been read.
     Trees(Collective, Option<Schedules>),
 }
 
@@ -191,7 +191,7 @@ impl Call {
         }
     }
 
-    /// What trees call it, where they carry it.
+    /// Returns the corresponding operation of tree files, if trees support the call.
     fn over_trees(self) -> Option<Collective> {
         match self {
             Self::Barrier => Some(Collective::Barrier),
@@ -315,7 +315,7 @@ impl Chosen {
         ChosenError::Value { key, call, algorithm, given: given.to_string(), right }
     }
 
-    /// What a result says of it.
+    /// Returns the text that describes this choice in a result.
     pub(crate) fn said(&self) -> String {
         let mut said = self.call.name().to_owned();
         let mut add = |text: std::fmt::Arguments<'_>| said.write_fmt(text).expect("a text takes everything");

@@ -1,4 +1,4 @@
-//! Which algorithm a library has for a collective call, by the size of its data and the number of its ranks.
+//! Choice of a library's algorithm for a collective call, by the size of its data and the number of its ranks.
 //!
 //! Sources: MPICH 4.0's `src/mpi/coll`, after Thakur, Rabenseifner and Gropp 2005; the fixed rules of Open MPI's `coll/tuned` up to
 //! version 4.0, which Debian's 4.1 has replaced by longer tables. Operations are commutative.
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Algorithm;
 
-/// Whose rules choose.
+/// The library whose rules choose the algorithms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rules {
@@ -51,7 +51,7 @@ impl FromStr for Rules {
 }
 
 impl Rules {
-    /// What a result says of them.
+    /// Returns the text that describes the rules in a result.
     #[must_use]
     pub fn said(self) -> &'static str {
         match self {

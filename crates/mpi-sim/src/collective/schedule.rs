@@ -1,4 +1,4 @@
-//! Operations over the trees of a tree file; who sends to whom is what [`mpi_tree::Roles`] says.
+//! Operations over the trees of a tree file; [`mpi_tree::Roles`] defines who sends to whom.
 //!
 //! Whoever contributes to a node sends to its server, inside a host as well: the machine's levels say what that costs.
 //! Values are joined in the order of the file. That takes no simulated time, so that an order of arrival would be as fast.
@@ -21,13 +21,13 @@ pub(super) struct Schedules {
     of_trees: Vec<Arc<Schedule>>,
 }
 
-/// Who does what in calls over one tree. Members of a group are the ranks of the tree.
+/// Roles of all ranks in calls over one tree. Members of a group are the ranks of the tree.
 #[derive(Debug)]
 pub(super) struct Schedule {
     roles: Roles,
-    /// By rank: the nodes that it serves, those nearest to a root first.
+    /// Nodes that each rank serves, by rank, those nearest to a root first.
     served: Vec<Vec<usize>>,
-    /// By node: the ranks below it, from left to right.
+    /// Ranks below each node, by node, from left to right.
     below: Vec<Vec<Rank>>,
     roots: Vec<usize>,
 }

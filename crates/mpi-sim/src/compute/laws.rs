@@ -16,29 +16,29 @@ use super::Times;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Laws {
-    /// By the name of their site.
+    /// Laws, sorted by the name of their site.
     pub law: Vec<Law>,
 }
 
-/// How long the computation before the calls of one site takes.
+/// Law of the duration of the computation before the calls of one site.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Law {
-    /// Where the call is.
+    /// The place of the call.
     pub site: String,
-    /// For one rank and one byte.
+    /// Time for one rank and one byte.
     pub coefficient_ns: f64,
     /// Power of the number of ranks.
     pub ranks_power: f64,
     /// Power of the message's bytes; messages of none count as one byte.
     pub bytes_power: f64,
-    /// How far medians are off the law, by it, in the middle.
+    /// Median deviation of the medians from the law, relative to the law.
     pub scatter_ratio: f64,
     /// Numbers of ranks and sizes that it is fitted to.
     pub n_points: usize,
 }
 
-/// Why a file holds no laws.
+/// The reason why a file holds no laws.
 #[derive(Debug, thiserror::Error)]
 #[error("{place}: {message}")]
 pub struct LawsError {
@@ -67,7 +67,7 @@ impl Laws {
         Self { law: sites.into_iter().map(|(site, points)| Law::fit(site, &points)).collect() }
     }
 
-    /// What the computation before a call takes; none of a site without a law.
+    /// Returns the duration of the computation before a call; none for a site without a law.
     #[must_use]
     pub fn span(&self, site: &str, n_ranks: u32, size_bytes: u64) -> Option<SimDuration> {
         let at = self.law.binary_search_by(|law| law.site.as_str().cmp(site)).ok()?;
@@ -89,7 +89,7 @@ impl Laws {
         Ok(laws)
     }
 
-    /// As text that [`read`](Self::read) reads.
+    /// Returns the laws as text that [`read`](Self::read) reads.
     #[must_use]
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("text and numbers can be written as TOML")
@@ -141,7 +141,7 @@ impl Law {
     }
 }
 
-/// Below this, what is left of a determinant is rounding.
+/// Threshold below which the rest of a determinant is rounding error.
 const SINGULAR: f64 = 1e-9;
 
 #[cfg(test)]

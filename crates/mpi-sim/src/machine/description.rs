@@ -16,41 +16,41 @@ use crate::collective::{Choices, Chosen, Rules};
 
 /// The one version of the format.
 pub(super) const FORMAT: u32 = 1;
-/// What is drawn is never less than this share of its mean: nothing ends on a machine that stands still.
+/// Least share of its mean that a drawn value has: nothing ends on a machine that stands still.
 const SHARE_MIN: f64 = 0.01;
-/// Each pair of sites may have a link.
+/// Largest number of sites; each pair of sites may have a link.
 const SITES_MAX: usize = 1_024;
-/// A link takes some 24 bytes.
+/// Largest number of links; a link takes some 24 bytes.
 const LINKS_MAX: u64 = 1 << 22;
-/// Each call looks through them.
+/// Largest number of chosen algorithms; each call looks through them.
 const CHOSEN_MAX: usize = 256;
-/// As many cores as ranks can be numbered on.
+/// Largest number of cores: as many as ranks can be numbered on.
 const CORES_MAX: u64 = 1 << 24;
 
-/// What a machine file says.
+/// Contents of a machine file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Description {
     /// Version of the format: 1.
     pub format: u32,
-    /// What a result calls it.
+    /// Name of the machine in a result.
     #[serde(default)]
     pub name: String,
-    /// Which core each rank gets.
+    /// Mapping of ranks to cores.
     #[serde(default)]
     pub mapping: Mapping,
-    /// What one `Test` or `Iprobe` takes.
+    /// Time that one `Test` or `Iprobe` takes.
     #[serde(default = "poll")]
     pub poll: Length,
-    /// Whose rules choose the algorithms of collective calls, where ranks have no library beneath them.
+    /// Library whose rules choose the algorithms of collective calls, for ranks without a library beneath them.
     #[serde(default)]
     pub collectives: Rules,
-    /// What measured and described times are multiplied by.
+    /// Factors by which measured and described times are multiplied.
     #[serde(default, skip_serializing_if = "Factors::is_unit")]
     pub factors: Factors,
     /// The clusters of the machine.
     pub site: Vec<Site>,
-    /// What messages cost, by how far they go.
+    /// Costs of messages, by the distance that they go.
     pub level: Levels,
     /// Pairs of sites that have a link of their own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -64,13 +64,13 @@ pub struct Description {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Site {
-    /// What links call it.
+    /// Name of the site in links.
     pub name: String,
     /// Its nodes.
     pub nodes: u32,
     /// Cores of a node, one for each rank.
     pub cores: u32,
-    /// How fast a core computes: 2 halves the times that were measured on this host.
+    /// Speed of a core: 2 halves the times that were measured on this host.
     #[serde(default = "unit", skip_serializing_if = "is_unit")]
     pub speed: f64,
     /// Standard deviation of the speed, as forecast; for draws.
@@ -81,41 +81,41 @@ pub struct Site {
     pub network: Option<Network>,
 }
 
-/// What messages cost, by the least that their ends have in common.
+/// Costs of messages, by the least that their ends have in common.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Levels {
-    /// From a rank to itself; where nothing is said, as the nearest level that is there.
+    /// Costs from a rank to itself; by default those of the nearest level that is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core: Option<Level>,
-    /// Between cores of a node.
+    /// Costs between cores of a node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<Level>,
-    /// Between nodes of a site.
+    /// Costs between nodes of a site.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<Level>,
-    /// Between sites.
+    /// Costs between sites.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wan: Option<Level>,
 }
 
-/// What a message costs at one level.
+/// Cost of a message at one level.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Level {
-    /// From the end of a send to the arrival of an empty message; LogGP's L.
+    /// Time from the end of a send to the arrival of an empty message; LogGP's L.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency: Option<Length>,
-    /// What the bytes add to that, and for how long they keep the sender's interface busy; 1/G. Without, bytes cost
-    /// nothing.
+    /// Rate at which bytes add to the latency, and keep the sender's interface busy; 1/G. Without a bandwidth, bytes
+    /// cost nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<Bandwidth>,
     /// Latency and bandwidth by size, in place of the two above.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub segments: Vec<Segment>,
-    /// What the sender's core is busy with a send; LogGP's o.
+    /// Time for which a send keeps the sender's core busy; LogGP's o.
     pub send_overhead: Length,
-    /// What the receiver's core is busy with a receive.
+    /// Time for which a receive keeps the receiver's core busy.
     pub receive_overhead: Length,
     /// The least time from one message of a rank to its next one; LogGP's g.
     pub gap: Length,
@@ -150,7 +150,7 @@ pub struct SiteLink {
     /// One way; added to the latency of level `wan`.
     #[serde(default)]
     pub latency: Length,
-    /// Of each direction, shared by all messages on it; without, they do not disturb each other.
+    /// Bandwidth of each direction, shared by all messages on it; without one, messages do not disturb each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<Bandwidth>,
     /// Standard deviation of the bandwidth, as forecast; for draws.
@@ -158,7 +158,7 @@ pub struct SiteLink {
     pub bandwidth_deviation: Option<Bandwidth>,
 }
 
-/// What measured and described times are multiplied by; 1 unless somebody says so.
+/// Factors by which measured and described times are multiplied; 1 unless given.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Factors {
@@ -201,7 +201,7 @@ impl Default for Factors {
 }
 
 impl Default for EagerLimit {
-    /// That of Open MPI over TCP.
+    /// Returns the eager limit of Open MPI over TCP.
     fn default() -> Self {
         Self(ByteCount::new(64 << 10))
     }
@@ -304,7 +304,7 @@ impl Description {
         Ok(self.collective.iter_mut().try_for_each(|chosen| chosen.read_trees(folder))?)
     }
 
-    /// What chooses the algorithms of collective calls.
+    /// Returns the rules and tables that choose the algorithms of collective calls.
     pub(super) fn choices(&self) -> Result<Choices, MachineError> {
         if self.collective.len() > CHOSEN_MAX {
             return Err(wrong("collective", "the machine", self.collective.len(), "at most 256 tables"));
@@ -313,7 +313,7 @@ impl Description {
         Ok(Choices { rules: self.collectives, tables })
     }
 
-    /// What a result says of the algorithms of collective calls.
+    /// Returns the text that describes the algorithms of collective calls in a result.
     #[must_use]
     pub fn algorithms(&self) -> String {
         let named = self.collective.iter().map(Chosen::said).reduce(|before, said| before + "; " + &said);
@@ -346,13 +346,13 @@ impl Description {
         drawn
     }
 
-    /// As text that [`read`](Self::read) reads.
+    /// Returns the description as text that [`read`](Self::read) reads.
     #[must_use]
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("text, numbers and tables can all be written as TOML")
     }
 
-    /// What is allowed and costs something, a sentence each; none of most machines.
+    /// Returns remarks on what is allowed and costs something, a sentence each; none for most machines.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         let Levels { core, node, cluster, wan } = &self.level;

@@ -1,9 +1,9 @@
-//! What a machine file may have wrong.
+//! Faults of machine files.
 
 use super::description::FORMAT;
 use crate::collective::ChosenError;
 
-/// Why a text is no machine.
+/// The reason why a text is no machine.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MachineError {
@@ -12,13 +12,13 @@ pub enum MachineError {
     Syntax {
         /// Line and column.
         place: String,
-        /// What is wrong there.
+        /// The fault at this place.
         message: String,
     },
     /// Another format.
     #[error("`format` is {given}: this program reads format {FORMAT}")]
     Format {
-        /// As given.
+        /// The format as given.
         given: u32,
     },
     /// A value that is not possible.
@@ -26,11 +26,11 @@ pub enum MachineError {
     Value {
         /// The key.
         key: &'static str,
-        /// Where it stands.
+        /// The place of the value.
         place: String,
-        /// As given.
+        /// The value as given.
         given: String,
-        /// What would be right.
+        /// The values that would be valid.
         right: &'static str,
     },
     /// A level that messages of this machine need.
@@ -38,7 +38,7 @@ pub enum MachineError {
     Level {
         /// Its name.
         level: &'static str,
-        /// Why it is needed.
+        /// The reason why the level is needed.
         because: &'static str,
     },
     /// A level says what a message costs twice, or not at all.
@@ -46,13 +46,13 @@ pub enum MachineError {
     Cost {
         /// Its name.
         level: &'static str,
-        /// What it has.
+        /// The forms of cost that the level has: neither or both.
         has: &'static str,
     },
     /// A link between sites that are not there, or one and the same.
     #[error("the link between `{}` and `{}` needs two sites of the machine, each pair once", between[0], between[1])]
     Link {
-        /// As given.
+        /// The two sites as given.
         between: [String; 2],
     },
     /// A topology that does not fit its site's nodes.
@@ -64,15 +64,15 @@ pub enum MachineError {
         room: u64,
         /// Nodes of the site.
         nodes: u32,
-        /// What would be right.
+        /// The condition that has to hold.
         right: &'static str,
     },
     /// A site that is not there.
     #[error("the machine has no site `{given}`: it has {known}")]
     Unknown {
-        /// As given.
+        /// The site as given.
         given: String,
-        /// Those that are.
+        /// The sites of the machine.
         known: String,
     },
     /// An algorithm that a collective call cannot have.
@@ -99,7 +99,7 @@ pub enum MachineError {
     Mapping {
         /// Ranks asked for.
         ranks: u32,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
 }

@@ -15,10 +15,10 @@ pub struct Length(pub SimDuration);
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LengthError {
-    /// Before now.
+    /// A length below zero.
     #[error("`{given}` is negative: a message cannot arrive before it was sent; write 0s or more")]
     Negative {
-        /// As given.
+        /// The length as given.
         given: String,
     },
     /// Not a number with a unit.

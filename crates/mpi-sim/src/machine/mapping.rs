@@ -1,4 +1,4 @@
-//! Which core each rank gets.
+//! Mapping of ranks to cores.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,14 +6,14 @@ use super::Place;
 use super::description::Description;
 use super::error::MachineError;
 
-/// Which core each rank gets.
+/// Mapping of ranks to cores.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     untagged,
     expecting = "no mapping: write \"block\", \"cyclic\", \"sites\" or a list with the node of each rank"
 )]
 pub enum Mapping {
-    /// By a rule.
+    /// A rule.
     Rule(MappingRule),
     /// The node of each rank, counted through all sites from 0.
     Nodes(Vec<u32>),
@@ -53,7 +53,7 @@ impl Description {
         }
     }
 
-    /// Where each rank runs.
+    /// Returns the place where each rank runs.
     pub(super) fn places(&self, n_ranks: u32) -> Result<Vec<Place>, MachineError> {
         let slots = self.n_slots();
         if n_ranks == 0 {

@@ -9,20 +9,20 @@ use units::Bandwidth;
 use super::error::{MachineError, wrong};
 use super::length::Length;
 
-/// What connects the nodes of a site.
+/// The network that connects the nodes of a site.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Network {
-    /// Which links there are.
+    /// The links that there are.
     pub topology: Topology,
-    /// What each link adds to a message's way; on top of the latency of level `cluster`.
+    /// Time that each link adds to a message's way, on top of the latency of level `cluster`.
     #[serde(default)]
     pub latency: Length,
-    /// Of each link.
+    /// Bandwidth of each link.
     pub bandwidth: Bandwidth,
 }
 
-/// Which links there are between nodes.
+/// The links that there are between nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Topology {
@@ -138,7 +138,7 @@ impl Topology {
     }
 }
 
-/// What links of one level of a fat tree join, in numbers of nodes and switches.
+/// Nodes and switches that the links of one level of a fat tree join, in numbers.
 struct TreeLevel {
     /// Nodes below one vertex of the level below.
     below: u64,
@@ -149,7 +149,7 @@ struct TreeLevel {
 }
 
 impl TreeLevel {
-    /// One way.
+    /// Returns the number of links in one direction.
     fn n_links(&self, nodes: u64) -> u64 {
         (nodes / self.below).saturating_mul(self.twins).saturating_mul(self.parents)
     }
@@ -166,8 +166,8 @@ fn levels<'a>(down: &'a [u32], up: &'a [u32]) -> impl Iterator<Item = TreeLevel>
     })
 }
 
-/// Up to the lowest switch that has both below it, and down. Which of the parents is taken depends on the destination
-/// alone, so that messages to different nodes spread (D-mod-k).
+/// Visits the links up to the lowest switch that has both nodes below it, and down. The choice of the parents depends
+/// on the destination alone, so that messages to different nodes spread (D-mod-k).
 fn climb(down: &[u32], up: &[u32], nodes: u32, from: u32, to: u32, mut visit: impl FnMut(u32)) {
     let (nodes, from, to) = (u64::from(nodes), u64::from(from), u64::from(to));
     let mut first = 0;

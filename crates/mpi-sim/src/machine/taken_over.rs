@@ -12,9 +12,9 @@ use super::length::Length;
 /// A value to come: what is expected, and a standard deviation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Expected {
-    /// In the middle.
+    /// The mean.
     pub mean: f64,
-    /// How far off it may be.
+    /// The standard deviation.
     pub deviation: f64,
 }
 

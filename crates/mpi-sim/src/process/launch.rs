@@ -10,16 +10,16 @@ use std::process::{Child, Command, ExitStatus};
 
 use super::{DESCRIPTORS, Report, Setup};
 
-/// Where the tracer leaves its files.
+/// Variable with the folder in which the tracer leaves its files.
 const TRACE_FOLDER: &str = "FORETOP_MPI_TRACE";
 const PRELOAD: &str = "LD_PRELOAD";
 const SEARCHED: &str = "LD_LIBRARY_PATH";
 /// The face of MPICH, in a folder beside the components.
 const MPICH_FOLDER: &str = "mpich";
 const MPICH: &str = "libmpich.so.12";
-/// Where Open MPI's own components are on this system.
+/// Folder of Open MPI's own components on this system.
 const SYSTEM_COMPONENTS: &str = "/usr/lib/x86_64-linux-gnu/openmpi/lib/openmpi3";
-/// What Open MPI is to use. `schizo=ompi` leaves the choice of the start-up to `ess`.
+/// Parameters that Open MPI is to use. `schizo=ompi` leaves the choice of the start-up to `ess`.
 const CHOICES: [(&str, &str); 13] = [
     ("schizo", "ompi"),
     ("ess", "foretop"),
@@ -37,7 +37,7 @@ const CHOICES: [(&str, &str); 13] = [
     ("reachable", "weighted"),
 ];
 
-/// Where the parts are that run inside of a rank.
+/// Paths of the parts that run inside of a rank.
 #[derive(Clone, Debug)]
 pub struct Parts {
     /// The library to preload.
@@ -69,7 +69,7 @@ pub enum LaunchError {
     Start {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// Nothing can be preloaded into it.
@@ -80,7 +80,7 @@ pub enum LaunchError {
     Mpich {
         /// The program.
         program: PathBuf,
-        /// What it would be given.
+        /// The library that the program would be given.
         library: PathBuf,
     },
     /// The system would not preload anything.
@@ -91,7 +91,7 @@ pub enum LaunchError {
     /// A script for a shell.
     #[error("`{0}` is a shell script: give the program that it starts")]
     Script(PathBuf),
-    /// What is told to the ranks.
+    /// A description that cannot be handed to the ranks.
     #[error("cannot hand the simulation's description to the ranks")]
     Setup(#[source] io::Error),
 }
@@ -178,13 +178,13 @@ impl Program {
 }
 
 impl Running {
-    /// The keeper's process, which ends the run and tells what there is when it is interrupted.
+    /// Returns the id of the keeper's process, which ends the run and reports what there is when it is interrupted.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.keeper.id()
     }
 
-    /// What is told next; nothing when all have ended.
+    /// Returns the next report; none when all have ended.
     pub fn hear(&mut self) -> Option<Report> {
         serde_json::from_str(&self.reports.next()?.ok()?).ok()
     }
@@ -246,7 +246,7 @@ fn memchr_text(bytes: &[u8], text: &[u8]) -> bool {
 }
 
 mod elf {
-    //! As much of ELF as it takes to see whether a program asks for a dynamic linker.
+    //! The part of ELF that shows whether a program asks for a dynamic linker.
 
     const HEADERS_AT: usize = 0x20;
     const HEADER_SIZE: usize = 0x36;

@@ -13,15 +13,16 @@ use crate::rank::Rank;
 use crate::switch::Switch;
 use crate::world::Stopped;
 
-/// What a rank did.
+/// Calls and algorithms of a rank.
 #[derive(Default)]
 pub(super) struct Part {
     pub(super) calls: Vec<Played>,
-    /// Which algorithms its collective calls ran by.
+    /// Algorithms by which its collective calls ran.
     pub(super) algorithms: BTreeSet<(&'static str, &'static str)>,
 }
 
-/// Does what was recorded of the rank, and gives what it did up to where the simulation stopped, if it did.
+/// Repeats what was recorded of the rank, and returns what it did up to the point where the simulation stopped, if it
+/// did.
 pub(super) fn play<S: Switch>(rank: &mut Rank<'_, S>, script: &Script) -> (Part, Result<(), Stopped>) {
     let me = rank.me();
     let calls = script.calls(me);

@@ -1,4 +1,4 @@
-//! What each rank does, from traces.
+//! Calls of each rank, from traces.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use units::{Rank, SimDuration};
 use crate::compute::{Laws, Times};
 use crate::message::Context;
 
-/// What all ranks of a program did.
+/// Calls of all ranks of a program.
 #[derive(Clone, Debug)]
 pub struct Script {
     ranks: Vec<Vec<Call>>,
@@ -21,20 +21,20 @@ pub(super) struct Call {
     /// Computation before it.
     pub(super) compute: SimDuration,
     pub(super) event: Event,
-    /// Whom it was with, as a rank of all.
+    /// The partner of the call, as a rank of all.
     pub(super) peer: Option<Rank>,
     /// Its communicator, by number; none of one whose members were not recorded.
     pub(super) group: Option<usize>,
 }
 
-/// Why traces cannot be played.
+/// The reason why traces cannot be played.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScriptError {
     /// A rank of which nothing was recorded.
     #[error("there is no trace of rank {rank} of {n_ranks}: all ranks are needed")]
     Missing {
-        /// Which.
+        /// The rank.
         rank: Rank,
         /// Ranks of the program.
         n_ranks: u32,
@@ -42,9 +42,9 @@ pub enum ScriptError {
     /// A rank whose trace has gaps.
     #[error("{n_lost} calls of rank {rank} were lost: trace with larger rings, or with `--keep all`")]
     Lost {
-        /// Whose.
+        /// The rank.
         rank: Rank,
-        /// How many.
+        /// Number of lost calls.
         n_lost: u64,
     },
     /// Nothing at all.
@@ -53,7 +53,7 @@ pub enum ScriptError {
 }
 
 impl Script {
-    /// What was recorded, as something that can be done again.
+    /// Builds the script that repeats what was recorded.
     ///
     /// # Errors
     /// [`ScriptError`] where a rank's calls are not all there.
@@ -105,8 +105,8 @@ impl Script {
         self.ranks.iter().flatten().filter(|call| !call.event.is_part()).count()
     }
 
-    /// What the ranks computed before their calls. Traces hold no addresses: a call and its tag stand for the place
-    /// it is made from.
+    /// Returns the computation of the ranks before their calls. Traces hold no addresses: a call and its tag stand for
+    /// the place that the call is made from.
     #[must_use]
     pub fn times(&self) -> Times {
         let mut times = Times::new(self.n_ranks());
@@ -118,7 +118,7 @@ impl Script {
         times
     }
 
-    /// The same program with compute times by laws; what has none keeps its own.
+    /// Returns the same program with compute times by laws; a call without a law keeps its own time.
     #[must_use]
     pub fn with_laws(mut self, laws: &Laws) -> Self {
         let n_ranks = self.n_ranks();

@@ -9,9 +9,9 @@ use super::record::{Point, RankTimes, kind};
 type Named<T, V> = (&'static str, fn(&T) -> V);
 
 const CHART: Size = Size { width: 650.0, height: 500.0 };
-/// Below this, bars of ranks would be thinner than can be seen.
+/// Least height of a rank's bar; thinner bars cannot be seen.
 const BAR_HEIGHT_MIN: f64 = 1.0;
-/// What remains of a chart's height for its field.
+/// Part of a chart's height that remains for its field.
 const FIELD_HEIGHT: f64 = 400.0;
 
 pub(super) fn pictures(outcome: &Outcome) -> Result<Vec<(String, Picture)>, MalformedRecord> {

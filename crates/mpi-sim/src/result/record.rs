@@ -30,7 +30,7 @@ pub mod kind {
 /// The machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineUsed {
-    /// As a machine file.
+    /// The machine as text of a machine file.
     pub toml: String,
 }
 
@@ -39,7 +39,7 @@ pub struct MachineUsed {
 pub struct Run {
     /// Ranks.
     pub n_ranks: u32,
-    /// What the program takes: the latest clock of a rank.
+    /// Time that the program takes: the latest clock of a rank.
     pub span_ns: u64,
     /// Messages sent.
     pub n_messages: u64,
@@ -49,20 +49,20 @@ pub struct Run {
     pub n_rounds: u64,
     /// Rounds after which nobody could go on.
     pub n_idle_rounds: u64,
-    /// How often bounds grew so slowly that the first rank of all went on without one.
+    /// Number of times that bounds grew so slowly that the first rank of all went on without one.
     pub n_slow_advances: u64,
     /// Bounds that were asked for.
     pub n_null_messages: u64,
-    /// How often a rank went on until it had to wait.
+    /// Number of times that a rank went on until it had to wait.
     pub n_stretches: u64,
-    /// How far clocks came in these altogether.
+    /// Total advance of clocks in these stretches.
     pub stretched_ns: u64,
 }
 
-/// Where the time of a rank went.
+/// Breakdown of the time of a rank.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankTimes {
-    /// Which.
+    /// The rank.
     pub rank: Rank,
     /// Its site.
     pub site: u32,
@@ -70,15 +70,15 @@ pub struct RankTimes {
     pub node: u32,
     /// Its clock at the end.
     pub span_ns: u64,
-    /// In the program.
+    /// Time in the program.
     pub computing_ns: u64,
-    /// In overheads of sends.
+    /// Time in overheads of sends.
     pub sending_ns: u64,
-    /// In overheads of receives and in polls.
+    /// Time in overheads of receives and in polls.
     pub receiving_ns: u64,
-    /// Until others did what it needed.
+    /// Time spent waiting until others did what the rank needed.
     pub waiting_ns: u64,
-    /// For whom, by rank.
+    /// Time spent waiting, by the rank that was waited for.
     pub waiting_for: Vec<(Rank, u64)>,
     /// Messages sent.
     pub n_sent: u64,
@@ -104,7 +104,7 @@ pub struct RankTimes {
 pub struct CallUse {
     /// The name.
     pub call: String,
-    /// How many there were, on all ranks.
+    /// Number of calls, on all ranks.
     pub n_calls: u64,
     /// Time in them.
     pub span_ns: u64,
@@ -124,11 +124,11 @@ pub struct AlgorithmUsed {
 /// An end before the program's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ending {
-    /// Who found it.
+    /// The rank that found the reason.
     pub rank: Rank,
-    /// Its clock.
+    /// The clock of that rank.
     pub at_ns: u64,
-    /// What it found.
+    /// The reason that the rank found.
     pub reason: String,
     /// The ranks that waited.
     pub waiting: Vec<Waiting>,
@@ -137,50 +137,50 @@ pub struct Ending {
 /// A rank that waited at the end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiting {
-    /// Which.
+    /// The rank.
     pub rank: Rank,
     /// The call that it is in, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,
-    /// Since when, by its clock.
+    /// Time since which the rank waited, by its clock.
     pub since_ns: u64,
-    /// For what: `a message of rank 3 with tag 7`.
+    /// The awaited event: `a message of rank 3 with tag 7`.
     pub awaits: String,
 }
 
 /// One of many runs with values drawn from forecasts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Draw {
-    /// Which, from 0.
+    /// Number of the draw, from 0.
     pub draw: u32,
-    /// What the program takes with these values.
+    /// Time that the program takes with these values.
     pub span_ns: u64,
 }
 
 /// One point of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
-    /// What was played.
+    /// Name of what was played.
     pub trace: String,
     /// Ranks.
     pub n_ranks: u32,
-    /// What all latencies are multiplied by.
+    /// Factor by which all latencies are multiplied.
     pub latency: f64,
-    /// What all bandwidths are multiplied by.
+    /// Factor by which all bandwidths are multiplied.
     pub bandwidth: f64,
-    /// Which rank has which core.
+    /// Mapping of ranks to cores.
     pub mapping: String,
-    /// Whose rules choose the algorithms of collective calls.
+    /// Library whose rules choose the algorithms of collective calls.
     #[serde(default)]
     pub collectives: Rules,
-    /// What the program takes.
+    /// Time that the program takes.
     pub span_ns: u64,
     /// Share of all ranks' time in which they wait.
     pub waiting_ratio: f64,
 }
 
 impl Run {
-    /// Of all ranks, and what the protocol took.
+    /// Builds the record from those of all ranks and the counters of the protocol.
     #[must_use]
     pub fn of(ranks: &[RankTimes], counts: Counts) -> Self {
         Self {
@@ -199,7 +199,7 @@ impl Run {
 }
 
 impl RankTimes {
-    /// Of one rank of a world.
+    /// Builds the record of one rank of a world.
     #[must_use]
     pub fn of(world: &World, rank: Rank) -> Self {
         let times = Self::new(rank, world.machine().place(rank), world.clock(rank), world.rank_counts(rank));
@@ -207,7 +207,7 @@ impl RankTimes {
         Self { n_unreceived, n_unfinished, ..times }
     }
 
-    /// Of a rank that left nothing.
+    /// Builds the record of a rank from its counters, without messages or operations that are left.
     #[must_use]
     pub fn new(rank: Rank, place: Place, clock: SimTime, counts: &RankCounts) -> Self {
         let waiting_for = counts.waiting_for.iter().map(|(other, span)| (*other, span.as_nanos()));
@@ -235,7 +235,7 @@ impl RankTimes {
 }
 
 impl AlgorithmUsed {
-    /// In a call of the program, for this operation.
+    /// Builds the record of an algorithm for this operation, in a call of the program.
     #[must_use]
     pub fn of(call: &str, operation: &str, name: &str) -> Self {
         let is_own = call.strip_prefix("MPI_").is_some_and(|called| called.eq_ignore_ascii_case(operation));
@@ -245,7 +245,7 @@ impl AlgorithmUsed {
 }
 
 impl CallUse {
-    /// None yet.
+    /// Builds the record of a call before the first one is counted.
     #[must_use]
     pub fn none(call: &str) -> Self {
         Self { call: call.to_owned(), n_calls: 0, span_ns: 0, n_bytes: 0 }
@@ -253,7 +253,7 @@ impl CallUse {
 }
 
 impl Ending {
-    /// Why it ended, and who waited then.
+    /// Builds the record of the reason why the simulation ended, and of the ranks that waited then.
     #[must_use]
     pub fn of(stopped: &Stopped, waits: &[Wait]) -> Self {
         Self {
@@ -266,7 +266,7 @@ impl Ending {
 }
 
 impl Waiting {
-    /// What a rank waits for.
+    /// Builds the record of what a rank waits for.
     #[must_use]
     pub fn of(wait: &Wait) -> Self {
         Self { rank: wait.rank, call: None, since_ns: wait.at.as_nanos(), awaits: wait.awaits.clone() }

@@ -23,13 +23,13 @@ pub struct Futexes {
     may_run: Box<[Padded]>,
 }
 
-/// On a cache line of its own.
+/// A word on a cache line of its own.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Padded(AtomicU32);
 
 impl Futexes {
-    /// For so many ranks, none of which may run.
+    /// Builds the words of `n_ranks` ranks, none of which may run.
     #[must_use]
     pub fn new(n_ranks: u32) -> Self {
         Self { may_run: (0..n_ranks).map(|_| Padded::default()).collect() }

@@ -24,7 +24,7 @@ type Main = unsafe extern "C" fn(c_int, *mut *mut c_char) -> c_int;
 /// Collective calls, with the algorithms that they ran by.
 pub type Algorithms = BTreeSet<(&'static str, &'static str)>;
 
-/// Why a kernel in C could not begin.
+/// The reason why a kernel in C could not begin.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NativeError {
@@ -33,7 +33,7 @@ pub enum NativeError {
     Read {
         /// The shared object.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// Ranks would share its variables.
@@ -41,7 +41,7 @@ pub enum NativeError {
     Globals {
         /// The shared object.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         source: GlobalsError,
     },
     /// It cannot be loaded.
@@ -49,7 +49,7 @@ pub enum NativeError {
     Load {
         /// The shared object.
         path: PathBuf,
-        /// What the loader said.
+        /// The error of the loader.
         why: String,
     },
     /// It has no such symbol.
@@ -57,7 +57,7 @@ pub enum NativeError {
     Symbol {
         /// The shared object.
         path: PathBuf,
-        /// What it lacks.
+        /// The missing symbol.
         name: &'static str,
     },
     /// Ranks could not begin.

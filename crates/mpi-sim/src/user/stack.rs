@@ -10,10 +10,11 @@ use std::ptr;
 use corosensei::stack::StackPointer;
 use units::Rank;
 
-/// With more ranks than this, stacks have no guard pages: they would take more than half of the mappings of a process.
+/// Largest number of ranks whose stacks have guard pages; with more, these would take more than half of the mappings
+/// of a process.
 const GUARDED_MAX: u32 = 16_384;
 const PAGE: usize = 4096;
-/// What has to be left of a stack when its rank makes way: enough for the way out.
+/// Bytes that have to be left of a stack when its rank makes way: enough for the way out.
 const RESERVE: usize = 12 * 1024;
 const STACK_MIN: usize = 8 * PAGE;
 
@@ -31,7 +32,7 @@ pub(super) struct Stack {
 }
 
 impl Stacks {
-    /// For so many ranks, of so many bytes, in whole pages and at least eight.
+    /// Maps stacks for `n_ranks` ranks, of `stack_bytes` bytes, in whole pages and at least eight.
     pub(super) fn new(n_ranks: u32, stack_bytes: usize) -> io::Result<Self> {
         let stack_bytes = stack_bytes.max(STACK_MIN).next_multiple_of(PAGE);
         let length = stack_bytes.checked_mul(n_ranks as usize).ok_or(io::ErrorKind::OutOfMemory)?;
@@ -64,7 +65,7 @@ impl Stacks {
         Stack { base: address(limit + self.stack_bytes), limit: address(limit) }
     }
 
-    /// Below this address a stack is nearly used up.
+    /// Returns the address below which a stack is nearly used up.
     pub(super) fn floor(&self, rank: Rank) -> usize {
         self.limit(rank) + PAGE + RESERVE
     }

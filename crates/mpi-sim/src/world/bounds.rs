@@ -60,7 +60,7 @@ impl World {
         }
     }
 
-    /// Who acts first of all that wait, and when; nobody where all wait for ever.
+    /// Returns the time and rank of the one that acts first of all that wait; none if all wait for ever.
     fn soonest(&mut self) -> Option<(SimTime, Rank)> {
         loop {
             let &Reverse((acts, rank)) = self.agenda.peek()?;
@@ -94,17 +94,17 @@ impl World {
         }
     }
 
-    /// Before when nothing arrives that is not sent, if nobody acts before `first`.
+    /// Returns the time before which nothing arrives that is not sent, if nobody acts before `first`.
     fn conditional(&self, first: SimTime) -> SimTime {
         (first + self.machine.least_latency().max(INSTANT)).min(self.on_links())
     }
 
-    /// Before when nothing arrives that is on links.
+    /// Returns the time before which nothing arrives that is on links.
     fn on_links(&self) -> SimTime {
         self.transit.next().map_or(SimTime::NEVER, |at| at + INSTANT)
     }
 
-    /// The next window in which somebody acts.
+    /// Grants the next window in which somebody acts.
     fn grant_window(&mut self, first: SimTime, length: SimDuration) {
         let behind = first.saturating_since(self.window).as_nanos() / length.as_nanos();
         // Windows in which nobody acts are rounds, too: all workers would have met.
@@ -135,7 +135,8 @@ impl World {
         }
     }
 
-    /// What ranks tell each other: nothing of them departs before this, whatever they still get. What one has told holds for ever.
+    /// Returns the lower bounds that ranks send each other: nothing of a rank departs before its bound, whatever the
+    /// rank still gets. A bound that was sent holds for ever.
     fn told(&mut self) -> Vec<SimTime> {
         let departs = self.ranks.iter_mut().map(|state| {
             let acts = state.acts.min(state.granted.max(state.granted_once));
@@ -151,7 +152,8 @@ impl World {
         departs.collect()
     }
 
-    /// Before when nothing arrives that matters to a rank's question, by what those told who may send it.
+    /// Returns the time before which nothing arrives that matters to a rank's question, by the bounds of the ranks
+    /// that may send it.
     fn bound(&mut self, rank: Rank, told: &[SimTime]) -> SimTime {
         let mut bound = self.on_links();
         let mut n_asked = 0;
@@ -185,7 +187,8 @@ impl World {
         ranks.filter(|(_, state)| state.doing == Doing::Waiting).map(|(rank, _)| rank).collect()
     }
 
-    /// Tells a rank that everything that arrives before `bound` has been sent: by everybody, or by those that matter to its question.
+    /// Grants a rank a bound: everything that arrives before `bound` has been sent, by everybody, or by those that
+    /// matter to its question.
     fn grant(&mut self, rank: Rank, bound: SimTime, by_everybody: bool) {
         let state = &mut self.ranks[rank as usize];
         let granted = if by_everybody { &mut state.granted } else { &mut state.granted_once };

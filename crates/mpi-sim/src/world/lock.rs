@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const FREE: u32 = 0;
 const HELD: u32 = 1;
 const AWAITED: u32 = 2;
-/// How often the lock is looked at before the kernel is asked; it is held for less than a microsecond.
+/// Number of looks at the lock before the kernel is asked; the lock is held for less than a microsecond.
 const LOOKS: u32 = 100;
 
 /// Mutual exclusion by a word that may lie in memory of several processes; `std`'s works within one.

@@ -1,4 +1,4 @@
-//! What has been sent to a rank, and what it asked to receive.
+//! Messages that have been sent to a rank, and the receives that the rank posted.
 //!
 //! The first message by arrival goes to the first receive that fits it, then the next message, and so on. As both orders are the same for
 //! everybody, that matching is the only stable one, and whether a message or its receive was there first does not matter. So a receive
@@ -21,9 +21,9 @@ pub(crate) struct Post {
 /// Messages and receives that have not found each other.
 #[derive(Default)]
 pub(super) struct Mailbox {
-    /// In the order in which they were asked for.
+    /// Posted receives, in the order of posting.
     posts: Vec<Post>,
-    /// Of one source in the order of sending.
+    /// Messages without a receive; those of one source are in the order of sending.
     messages: Vec<Message>,
     /// Wild ones among `posts`.
     n_wild: u32,
@@ -71,12 +71,12 @@ impl Mailbox {
         Some((self.remove_post(post_idx), message))
     }
 
-    /// When the first message arrives that some receive waits for; none where bounds do not matter.
+    /// Returns the arrival time of the first message that some receive waits for; none if bounds do not matter.
     pub(super) fn settles(&self) -> Option<SimTime> {
         self.first_claimed().map(|idx| self.messages[idx].at)
     }
 
-    /// When the first message arrives that `wanted` may get.
+    /// Returns the arrival time of the first message that `wanted` may get.
     pub(super) fn earliest(&self, wanted: &Wanted) -> Option<SimTime> {
         self.first(|message| wanted.fits(&message.envelope)).map(|idx| self.messages[idx].at)
     }
@@ -117,7 +117,7 @@ impl Mailbox {
         self.n_wild > 0
     }
 
-    /// What wild receives ask for.
+    /// Returns the requests of wild receives.
     pub(super) fn wild(&self) -> impl Iterator<Item = &Wanted> {
         let posts = if self.n_wild > 0 { self.posts.as_slice() } else { &[] };
         posts.iter().filter(|post| post.is_wild).map(|post| &post.wanted)
@@ -128,7 +128,7 @@ impl Mailbox {
         self.wild().any(|wild| wild.overlaps(wanted))
     }
 
-    /// What nobody received.
+    /// Returns the messages that nobody received.
     pub(super) fn left(&self) -> impl Iterator<Item = &Envelope> {
         self.messages.iter().map(|message| &message.envelope)
     }

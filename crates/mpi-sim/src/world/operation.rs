@@ -1,4 +1,4 @@
-//! What ranks have begun.
+//! Operations that ranks have begun.
 
 use units::{Rank, SimDuration, SimTime};
 
@@ -20,7 +20,7 @@ pub(crate) enum Operation {
         at: SimTime,
         envelope: Envelope,
         bytes: Box<[u8]>,
-        /// What it still costs the receiver's core.
+        /// Overhead that the message still costs the receiver's core.
         overhead: Option<SimDuration>,
         /// Whether the sender waited for the receive.
         answers: bool,
@@ -30,7 +30,7 @@ pub(crate) enum Operation {
 }
 
 impl Operation {
-    /// When it completes; none where that is not known.
+    /// Returns the time at which the operation completes; none if the time is not known.
     pub(crate) fn completes(&self) -> Option<SimTime> {
         match self {
             Self::Sent(at, _) | Self::Received { at, .. } => (*at < SimTime::NEVER).then_some(*at),

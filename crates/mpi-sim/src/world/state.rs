@@ -9,7 +9,7 @@ use crate::message::{Envelope, Handle, Message, MessageId, Wanted};
 use crate::world::mailbox::{Mailbox, Post};
 use crate::world::operation::Operation;
 
-/// What a rank is doing, as far as the simulation goes.
+/// Activity of a rank, as far as the simulation goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Doing {
     /// It may run, and waits for a worker.
@@ -23,22 +23,22 @@ pub(super) enum Doing {
     Ended,
 }
 
-/// What a rank asks.
+/// A question of a rank to the simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Question {
-    /// When all of its operations in `asked` are complete.
+    /// The time when all of its operations in `asked` are complete.
     All,
-    /// Which of them completes first.
+    /// The operation in `asked` that completes first.
     Any,
-    /// Which of them are complete by now.
+    /// The operations in `asked` that are complete by now.
     Now,
-    /// Which message fits, as soon as there is one.
+    /// The message that fits, as soon as there is one.
     Probe(Wanted),
-    /// Which message fits now.
+    /// The message that fits now.
     ProbeNow(Wanted),
 }
 
-/// What a rank did.
+/// Counters of what a rank did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankCounts {
     /// Messages sent.
@@ -73,7 +73,7 @@ pub(crate) struct RankState {
     pub(crate) asked: Vec<Handle>,
     /// Its next message departs no sooner.
     pub(crate) wire_free: SimTime,
-    /// When the last message to each rank arrives, where that is still to come.
+    /// Arrival time of the last message to each rank, if that is still to come.
     last_to: Vec<(Rank, SimTime)>,
     /// Messages that were sent to it.
     pub(crate) n_incoming: MessageId,
@@ -81,7 +81,7 @@ pub(crate) struct RankState {
     pub(super) granted: SimTime,
     /// The same of those sources that matter to the present question.
     pub(super) granted_once: SimTime,
-    /// What it told others: nothing of it departs before.
+    /// Bound that the rank sent to others: nothing of the rank departs before this.
     pub(super) told: SimTime,
     /// While it waits: neither it nor its wild receives do anything before this if nothing more is sent to it.
     pub(super) acts: SimTime,
@@ -89,13 +89,13 @@ pub(crate) struct RankState {
     pub(crate) counts: RankCounts,
 }
 
-/// When a question can be answered.
+/// The time when a question can be answered.
 pub(super) struct Answer {
     /// The rank goes on then if nothing more is sent to it.
     pub(super) acts: SimTime,
     /// Whether nothing that is still to be sent can change that.
     pub(super) is_certain: bool,
-    /// Where it is not certain: everything that arrives by then has to be known.
+    /// Time by which all arrivals have to be known, if the answer is not certain.
     pub(super) needs: SimTime,
     /// Whether messages matter to it, beside words of receivers.
     pub(super) hears: bool,
@@ -152,7 +152,7 @@ impl RankState {
         self.granted_once = SimTime::ZERO;
     }
 
-    /// When the message arrives that a probe finds, and what is known of it.
+    /// Returns the arrival time of the message that a probe finds, and what is known of the message.
     pub(crate) fn probe(&self, wanted: &Wanted) -> Option<(SimTime, Envelope, MessageId)> {
         self.mailbox.probe(wanted).map(|message| (message.at, message.envelope, message.id))
     }
@@ -201,7 +201,7 @@ impl RankState {
         }
     }
 
-    /// When a message arrives that would at `at`: not before the one before it.
+    /// Returns the arrival time of a message that would arrive at `at`: not before the message before it.
     pub(crate) fn arrives(&mut self, to: Rank, at: SimTime) -> SimTime {
         const PRUNED: usize = 32;
         if self.last_to.len() >= PRUNED {
@@ -226,7 +226,7 @@ impl RankState {
         self.asked.iter().filter(move |_| asked).filter_map(|handle| self.mailbox.posted(*handle))
     }
 
-    /// Who has to receive before sends complete that it asks for.
+    /// Returns the ranks that have to receive before the sends in `asked` complete.
     pub(super) fn receivers(&self) -> impl Iterator<Item = Rank> {
         self.asked.iter().filter_map(|handle| match self.operation(*handle) {
             Operation::Sends(to) => Some(*to),
@@ -234,7 +234,7 @@ impl RankState {
         })
     }
 
-    /// What a probe asks for.
+    /// Returns the request of a probe.
     pub(super) fn probed(&self) -> Option<&Wanted> {
         match &self.question {
             Some(Question::Probe(wanted) | Question::ProbeNow(wanted)) => Some(wanted),
@@ -242,7 +242,7 @@ impl RankState {
         }
     }
 
-    /// When the present question can be answered, by what is known.
+    /// Returns the time when the present question can be answered, by what is known.
     pub(super) fn answer(&self) -> Answer {
         let never = SimTime::NEVER;
         let Some(question) = &self.question else {
@@ -294,7 +294,7 @@ impl RankState {
         }
     }
 
-    /// What it waits for, in words.
+    /// Returns a description of what the rank waits for.
     pub(super) fn describe(&self) -> String {
         let from = |wanted: &Wanted| {
             let source = wanted.source.map_or_else(|| "any rank".to_owned(), |source| format!("rank {source}"));

@@ -10,10 +10,10 @@ use crate::message::{Envelope, Handle, Message};
 
 /// Messages on links that they share, in the order in which they come to the next link.
 pub(super) struct Transit {
-    /// When each link is free.
+    /// Time at which each link is free.
     free: Vec<SimTime>,
     waiting: BinaryHeap<Reverse<Hop>>,
-    /// When the last message of one rank arrives at another.
+    /// Arrival time of the last message of one rank at another.
     last: HashMap<(Rank, Rank), SimTime>,
     n_sent: u64,
     /// Reused.
@@ -25,17 +25,17 @@ struct Hop {
     at: SimTime,
     source: Rank,
     to: Rank,
-    /// Of one source, receiver and kind in the order of sending.
+    /// Number in the order of sending, for messages of one source, receiver and kind.
     sequence: u64,
     /// Links that are still to come, the last one first.
     links: Vec<LinkIdx>,
     n_bytes: u64,
-    /// After the last link.
+    /// Time after the last link.
     wire: SimDuration,
     what: What,
 }
 
-/// What a hop carries.
+/// The message or the data that a hop carries.
 enum What {
     /// A message, or the request to send it.
     Message(Message),
@@ -43,7 +43,7 @@ enum What {
     Data(Handle),
 }
 
-/// What came to its receiver.
+/// A message, or data, that came to its receiver.
 pub(super) enum Came {
     Message(Rank, Message),
     Data(Rank, Handle),
@@ -98,12 +98,12 @@ impl Transit {
         self.waiting.push(Reverse(Hop { at, source, sequence, to, links, n_bytes, wire, what }));
     }
 
-    /// When the next of them comes to a link.
+    /// Returns the time at which the next message comes to a link.
     pub(super) fn next(&self) -> Option<SimTime> {
         self.waiting.peek().map(|Reverse(hop)| hop.at)
     }
 
-    /// Has the next of them pass its link; what comes to its receiver, and when.
+    /// Moves the next message past its link; returns what comes to its receiver, and when.
     pub(super) fn step(&mut self, machine: &Machine) -> Option<(SimTime, Came)> {
         let Reverse(mut hop) = self.waiting.pop()?;
         let link = hop.links.pop().expect("a message on its way has a link to come");

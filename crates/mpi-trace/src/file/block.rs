@@ -1,4 +1,4 @@
-//! Events as bytes: what repeats is told once a block, as a template; times are differences.
+//! Events as bytes: repeated fields are stored once a block, as a template; times are differences.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ const FLAG_TAG: u8 = 16;
 const FLAG_BYTES: u8 = 32;
 const FLAG_PART: u8 = 64;
 
-/// What events that differ only in time have in common.
+/// Fields that events which differ only in time have in common.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Template {
     operation: u8,
@@ -27,7 +27,7 @@ struct Template {
     bytes: u64,
 }
 
-/// Templates that were last used: what the next one is told as a difference from.
+/// Templates that were last used: the next template is stored as a difference from one of them.
 struct Recent([[Template; Operation::ALL.len()]; 2]);
 
 impl Recent {
@@ -77,7 +77,7 @@ pub(super) fn encode(ring: u32, n_lost: u64, events: &[Event], into: &mut Vec<u8
     }
 }
 
-/// Reads a block's payload, or tells what is wrong with it.
+/// Reads a block's payload, or returns its fault.
 pub(super) fn decode(mut payload: &[u8]) -> Result<Block, &'static str> {
     let from = &mut payload;
     let ring = take_u32(from)?;

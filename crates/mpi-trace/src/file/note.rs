@@ -1,35 +1,35 @@
-//! What a trace file says in JSON: its head, and notes between its events.
+//! The JSON of a trace file: its head, and notes between its events.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use units::Rank;
 
 use crate::{Reading, RingHeader, RingKind};
 
-/// Whose file it is.
+/// Head of a trace file: the rank that recorded it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
-    /// Of the format: [`VERSION`](super::VERSION).
+    /// Version of the format: [`VERSION`](super::VERSION).
     #[serde(rename = "foretop_trace")]
     pub version: u32,
-    /// In `MPI_COMM_WORLD`.
+    /// Rank in `MPI_COMM_WORLD`.
     pub rank: Rank,
-    /// In `MPI_COMM_WORLD`.
+    /// Number of ranks in `MPI_COMM_WORLD`.
     pub n_ranks: u32,
-    /// Where the process ran.
+    /// Host where the process ran.
     pub host: String,
-    /// Its number there.
+    /// Number of the process there.
     pub pid: u32,
-    /// As it was called.
+    /// Name of the program, as it was called.
     pub program: String,
     /// The MPI library, as it calls itself.
     pub library: String,
 }
 
-/// What is known besides events. Notes of a job are in `rank-<rank>.jsonl` too, one a line after the [`Head`].
+/// Information besides events. Notes of a job are in `rank-<rank>.jsonl` too, one a line after the [`Head`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Note {
-    /// What follows is another rank's: in files that were merged.
+    /// The head of another rank, whose parts follow: in files that were merged.
     Head(Head),
     /// A ring whose events follow.
     Ring(RingNote),
@@ -37,11 +37,11 @@ pub enum Note {
     Moment(Moment),
     /// A communicator that events name.
     Communicator(Communicator),
-    /// How far this host's clock is from that of rank 0's.
+    /// The offset of this host's clock from that of rank 0's.
     Offset(Offset),
     /// A tree that stages name.
     Tree(TreeNote),
-    /// What the kernel says at some moment.
+    /// The kernel's counters at some moment.
     Kernel(KernelNote),
 }
 
@@ -50,22 +50,22 @@ pub enum Note {
 pub struct RingNote {
     /// Its number in this file.
     pub ring: u32,
-    /// What is in it.
+    /// Kind of its records.
     pub kind: RingKind,
-    /// Which of the process's threads wrote it.
+    /// Number of the process's thread that wrote it.
     pub thread: u32,
-    /// Which clock it is stamped with.
+    /// Clock that it is stamped with.
     pub clock: Clock,
     /// A moment by that clock.
     pub ticks: u64,
-    /// The same by the host's monotonic clock.
+    /// The same moment by the host's monotonic clock.
     pub monotonic_ns: u64,
-    /// Of the tree that its collectors belong to.
+    /// Hash of the tree that its collectors belong to.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "hex_option")]
     pub tree: Option<u64>,
 }
 
-/// What stamps are of.
+/// Clock of the stamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Clock {
@@ -78,10 +78,10 @@ pub enum Clock {
 /// One moment on both clocks, later than those of the rings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {
-    /// By the clock that events are stamped with.
+    /// Time by the clock that events are stamped with.
     #[serde(rename = "until_ticks")]
     pub ticks: u64,
-    /// By the host's monotonic clock.
+    /// Time by the host's monotonic clock.
     #[serde(rename = "until_monotonic_ns")]
     pub monotonic_ns: u64,
 }
@@ -91,12 +91,12 @@ pub struct Moment {
 pub struct Communicator {
     /// The number that this process gave it.
     pub communicator: u32,
-    /// The same on all its members.
+    /// Its id, which is the same on all its members.
     #[serde(with = "hex")]
     pub id: u64,
     /// Its members as ranks of `MPI_COMM_WORLD`, in its own order.
     pub ranks: Vec<Rank>,
-    /// Of an inter-communicator, the other group, which peers are counted in.
+    /// The other group of an inter-communicator, which peers are counted in.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remote: Vec<Rank>,
 }
@@ -104,23 +104,23 @@ pub struct Communicator {
 /// This host's monotonic clock minus that of rank 0's host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offset {
-    /// As measured.
+    /// Offset as measured.
     pub offset_ns: i64,
-    /// By how much it may be wrong, either way.
+    /// Error bound of the offset, either way.
     pub error_ns: u64,
-    /// When it was measured, by this host's clock.
+    /// Time of the measurement, by this host's clock.
     pub monotonic_ns: u64,
-    /// On which occasion.
+    /// Occasion of the measurement.
     pub at: Phase,
 }
 
-/// When an offset was measured.
+/// Occasion on which an offset was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// In `MPI_Init`.
+    /// The measurement in `MPI_Init`.
     Init,
-    /// In `MPI_Finalize`.
+    /// The measurement in `MPI_Finalize`.
     Finalize,
 }
 
@@ -130,28 +130,28 @@ pub struct TreeNote {
     /// Its hash, as rings have it.
     #[serde(with = "hex")]
     pub tree: u64,
-    /// As it was read.
+    /// Text of the file, as it was read.
     pub text: String,
 }
 
-/// What the kernel says of a rank's main thread and of its host, counted from the start of either.
+/// The kernel's counters of a rank's main thread and of its host, counted from the start of either.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelNote {
-    /// When, by this host's clock.
+    /// Time of the sample, by this host's clock.
     #[serde(rename = "kernel_ns")]
     pub monotonic_ns: u64,
     /// Context switches when it waited for something.
     pub voluntary_switches: u64,
     /// Context switches that it did not ask for.
     pub forced_switches: u64,
-    /// How long it was ready to run and had no processor.
+    /// Time for which it was ready to run and had no processor.
     pub waited_ns: u64,
-    /// What the hypervisor gave to others, of all processors of the host.
+    /// Time that the hypervisor gave to others, of all processors of the host.
     pub stolen_ns: u64,
 }
 
 impl RingNote {
-    /// What to note of a ring that gets this number in the file.
+    /// Builds the note of a ring that gets this number in the file.
     #[must_use]
     pub fn of(ring: u32, header: &RingHeader) -> Self {
         Self {
@@ -165,7 +165,7 @@ impl RingNote {
         }
     }
 
-    /// Its moment on both clocks.
+    /// Returns its moment on both clocks.
     #[must_use]
     pub fn reading(&self) -> Reading {
         Reading { ticks: self.ticks, monotonic_ns: self.monotonic_ns }

@@ -6,42 +6,42 @@ use super::{FRAME_BYTES, HEAD_BYTES_MAX, Head, KIND_EVENTS, KIND_NOTE, Note, PAY
 use super::{block, checksum};
 use crate::Event;
 
-/// Why a trace file cannot be read, or read on. Whoever opened it says which it is.
+/// The reason why a trace file cannot be read, or read on. Whoever opened it says which it is.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileError {
-    /// The system refuses.
+    /// Error of the system.
     #[error("cannot read a trace file")]
     Read(#[source] io::Error),
-    /// It does not begin with a head.
+    /// A file that does not begin with a head.
     #[error("it does not begin with the head of a trace file, a line of JSON with `foretop_trace`")]
     Head(#[source] serde_json::Error),
-    /// Of another version.
+    /// A file of another version.
     #[error("it has version {given} of the format; this program reads version {VERSION}")]
     Version {
         /// Its version.
         given: u32,
     },
-    /// It ends within a block.
+    /// A file that ends within a block.
     #[error("it is cut off in the block at byte {at}")]
     Cut {
-        /// Where the block begins.
+        /// Position at which the block begins.
         at: u64,
     },
     /// Bytes that no writer wrote.
     #[error("the block at byte {at} is damaged: {fault}")]
     Damaged {
-        /// Where the block begins.
+        /// Position at which the block begins.
         at: u64,
-        /// What is wrong with it.
+        /// Fault of the block.
         fault: &'static str,
     },
     /// A note of a kind that is not known, or not JSON.
     #[error("the note at byte {at} is none of head, ring, clock, communicator, offset, kernel and tree")]
     Note {
-        /// Where its block begins.
+        /// Position at which its block begins.
         at: u64,
-        /// What is wrong with it.
+        /// Fault of the note.
         #[source]
         source: serde_json::Error,
     },
@@ -56,18 +56,18 @@ pub struct Reader<R> {
     payload: Vec<u8>,
 }
 
-/// What a file holds, one after the other.
+/// A part of a file; parts follow one after the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Something about the rank.
+    /// Information about the rank.
     Note(Note),
     /// Events of one ring, in the order in which they ended.
     Events {
         /// The ring's number in this file.
         ring: u32,
-        /// Records that it lost since its part before.
+        /// Number of records that it lost since its part before.
         n_lost: u64,
-        /// At most [`N_EVENTS_MAX`](super::N_EVENTS_MAX).
+        /// Events, at most [`N_EVENTS_MAX`](super::N_EVENTS_MAX).
         events: Vec<Event>,
     },
 }
@@ -87,19 +87,19 @@ impl<R: BufRead> Reader<R> {
         Ok(Self { from, head, at: n_bytes as u64, payload: Vec::new() })
     }
 
-    /// Whose file it is.
+    /// Returns the head of the file.
     #[must_use]
     pub fn head(&self) -> &Head {
         &self.head
     }
 
-    /// Where the next part begins: all before it was read.
+    /// Returns the position at which the next part begins: all before it was read.
     #[must_use]
     pub fn position(&self) -> u64 {
         self.at
     }
 
-    /// The next part; none at the end.
+    /// Returns the next part; `None` at the end.
     ///
     /// # Errors
     /// If the file is cut off or damaged here. There is no way on from there: the next call gives an error too, or none.
@@ -138,7 +138,7 @@ impl<R: BufRead> Reader<R> {
         Ok(Some(Part::Events { ring, n_lost, events }))
     }
 
-    /// Up to `n_bytes` into the buffer, as they come: a length that lies makes no room.
+    /// Reads up to `n_bytes` into the buffer, as they come: a length that is wrong makes no room.
     fn fill(&mut self, n_bytes: usize) -> Result<usize, FileError> {
         self.payload.clear();
         self.from.by_ref().take(n_bytes as u64).read_to_end(&mut self.payload).map_err(FileError::Read)

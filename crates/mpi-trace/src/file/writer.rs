@@ -29,7 +29,7 @@ impl<W: Write> Writer<W> {
         Ok(Self { out, buffer: Vec::new(), n_bytes: line.len() as u64 })
     }
 
-    /// Goes on with a file that ends with a whole block.
+    /// Builds a writer that goes on with a file that ends with a whole block.
     pub fn append(out: W) -> Self {
         Self { out, buffer: Vec::new(), n_bytes: 0 }
     }
@@ -42,7 +42,8 @@ impl<W: Write> Writer<W> {
         self.frame(KIND_NOTE, |payload| serde_json::to_writer(payload, note).map_err(io::Error::from))
     }
 
-    /// Writes events of a ring, in as many blocks as they need, and how many records it lost since the last time.
+    /// Writes events of a ring, in as many blocks as they need, and the number of records that it lost since the last
+    /// time.
     ///
     /// # Errors
     /// If they cannot be written.
@@ -58,13 +59,13 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Bytes that were written.
+    /// Returns the number of bytes that were written.
     #[must_use]
     pub fn n_bytes(&self) -> u64 {
         self.n_bytes
     }
 
-    /// Passes on what `out` may keep back.
+    /// Passes on the bytes that `out` may keep back.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -72,7 +73,7 @@ impl<W: Write> Writer<W> {
         self.out.flush()
     }
 
-    /// The same at the end, and gives `out` back.
+    /// Flushes `out` at the end, and returns it.
     ///
     /// # Errors
     /// If it cannot be written.

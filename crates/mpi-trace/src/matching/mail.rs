@@ -11,15 +11,16 @@ use crate::{Operation, Peer, Placed, Subject, Timeline};
 /// A communicator's id, the receiver.
 pub(super) type Inbox = (u64, Rank);
 
-/// What may meet in one inbox.
+/// Sends and receives that may meet in one inbox.
 #[derive(Default)]
 pub(super) struct Mail {
     pub(super) outboxes: BTreeMap<Rank, Outbox>,
-    /// Sender, tag, call; none is any.
+    /// Sender, tag and call of the receives; `None` is any.
     pub(super) receives: Vec<(Option<Rank>, Option<i32>, usize)>,
 }
 
-/// What one sender has sent there: all of it in order, and that of each tag. A send that was taken out of one of the two is skipped in the other.
+/// Sends of one sender to an inbox: all of it in order, and that of each tag. A send that was taken out of one of the
+/// two is skipped in the other.
 #[derive(Default)]
 pub(super) struct Outbox {
     all: VecDeque<usize>,
@@ -42,7 +43,7 @@ impl Outbox {
         self.by_tag.values_mut().for_each(|queue| queue.make_contiguous().reverse());
     }
 
-    /// The next send, of a tag or of any.
+    /// Returns the next send, of a tag or of any.
     fn next(&mut self, tag: Option<i32>) -> Option<usize> {
         let queue = match tag {
             None => &mut self.all,
@@ -62,8 +63,8 @@ impl Outbox {
     }
 }
 
-/// The send that a receive from any rank takes, of those that no other receive needs: what was sent first; from the end, what was sent
-/// last, but not after the receive was over.
+/// Removes and returns the send for a receive from any rank, of those that no other receive needs: the one that was
+/// sent first; from the end, the one that was sent last, but not after the receive was over.
 pub(super) fn take_from_any(
     outboxes: &mut BTreeMap<Rank, Outbox>,
     tag: Option<i32>,
@@ -85,7 +86,7 @@ pub(super) fn take_from_any(
     chosen?.1.take(tag)
 }
 
-/// All sends and receives by where they meet.
+/// Returns all sends and receives by where they meet.
 pub(super) fn inboxes(timeline: &Timeline) -> BTreeMap<Inbox, Mail> {
     let mut inboxes: BTreeMap<Inbox, Mail> = BTreeMap::new();
     for (at, call) in timeline.calls().iter().enumerate() {
@@ -117,7 +118,7 @@ pub(super) fn inboxes(timeline: &Timeline) -> BTreeMap<Inbox, Mail> {
 }
 
 impl Operation {
-    /// Whether its own end says that a message has come.
+    /// Whether its own end shows that a message has come.
     pub(super) fn is_blocking_receive(self) -> bool {
         matches!(self, Self::RECV | Self::MRECV)
     }

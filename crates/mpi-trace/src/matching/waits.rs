@@ -1,4 +1,4 @@
-//! Who waited for whom, of what was matched.
+//! Waits of ranks for each other, of the calls that were matched.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use units::Rank;
 use super::{Matching, Meeting, Message};
 use crate::{Flow, Operation, Placed, Timeline};
 
-/// How long each rank waited for each other.
+/// Time for which each rank waited for each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waits {
-    /// By who waited and for whom.
+    /// Time by the rank that waited and the rank that it waited for.
     pub span_ns: BTreeMap<(Rank, Rank), u64>,
-    /// Of these, in receives and waits for messages that were not sent yet.
+    /// Part of this time in receives and waits for messages that were not sent yet.
     pub late_sender_ns: u64,
-    /// In sends whose receiver was not there yet.
+    /// Part of this time in sends whose receiver was not there yet.
     pub late_receiver_ns: u64,
-    /// In collective operations, for the last to arrive.
+    /// Part of this time in collective operations, for the last to arrive.
     pub collective_ns: u64,
 }
 
@@ -24,7 +24,7 @@ pub struct Waits {
 type WaitingCalls = BTreeMap<(Rank, u32), Vec<usize>>;
 
 impl Matching {
-    /// Who waited for whom, and how long, as the clocks of the hosts tell it.
+    /// Computes the time for which each rank waited for each other, as the clocks of the hosts show it.
     #[must_use]
     pub fn waits(&self, timeline: &Timeline) -> Waits {
         let calls = timeline.calls();
@@ -60,8 +60,8 @@ impl Matching {
         waits
     }
 
-    /// The call that was under way on the receiver's side when a message was sent, if it had to be for it: the receive itself, or the
-    /// first call after it that waits and that the message could end.
+    /// Returns the call that was under way on the receiver's side when a message was sent, if it had to be for it: the
+    /// receive itself, or the first call after it that waits and that the message could end.
     fn waits_for(message: &Message, calls: &[Placed], waiting: &WaitingCalls) -> Option<usize> {
         let (send, receive) = (&calls[message.send], &calls[message.receive]);
         let at = if receive.event.operation.is_blocking_receive() {
@@ -83,8 +83,8 @@ impl Waits {
         }
     }
 
-    /// All wait for the last to arrive where each needs something of each other; where data comes from a root, for the root; where it goes
-    /// to a root, the root for the last.
+    /// Adds the waits of a meeting. All wait for the last to arrive if each needs something of each other; if data
+    /// comes from a root, for the root; if it goes to a root, the root for the last.
     fn take_meeting(&mut self, meeting: &Meeting, timeline: &Timeline) {
         let calls = timeline.calls();
         let members = || meeting.calls.iter().map(|at| &calls[*at]);

@@ -1,10 +1,10 @@
-//! What a conditional allreduce is asked, and which questions a part of the contributions can answer.
+//! Question of a conditional allreduce, and the questions that a part of the contributions can answer.
 
 use std::fmt;
 
 use serde::Deserialize;
 
-/// How contributions are combined.
+/// The operation that combines contributions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Reduction {
@@ -20,7 +20,7 @@ pub enum Reduction {
     And,
 }
 
-/// What is promised of each contribution.
+/// The promise that each contribution keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Sign {
@@ -32,7 +32,7 @@ pub enum Sign {
     NonPositive,
 }
 
-/// How the result has to compare with the constant.
+/// The comparison with the constant that the result has to meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Condition {
@@ -63,13 +63,13 @@ pub enum UnsoundError {
          values >= 0 with greater, a sum of values <= 0 with less, max with greater, or min with less"
     )]
     NotMonotone {
-        /// As asked.
+        /// The reduction as asked.
         reduction: Reduction,
-        /// As asked.
+        /// The sign as asked.
         sign: Sign,
-        /// As asked.
+        /// The condition as asked.
         condition: Condition,
-        /// As asked.
+        /// The constant as asked.
         constant: f64,
     },
     /// Something may come after that value.
@@ -77,21 +77,22 @@ pub enum UnsoundError {
         "{constant} is not where `{reduction}` stays: with equal, use or with 1, and with 0, or a max or min whose bound is the constant"
     )]
     NotAbsorbing {
-        /// As asked.
+        /// The reduction as asked.
         reduction: Reduction,
-        /// As asked.
+        /// The constant as asked.
         constant: f64,
     },
     /// Nothing compares with it.
     #[error("the constant is {constant}; it must be a finite number")]
     Constant {
-        /// As asked.
+        /// The constant as asked.
         constant: f64,
     },
 }
 
 impl Question {
-    /// Of a max or min that is to be equal to the constant, the constant is the bound that no contribution passes.
+    /// Builds a question. For a max or min that is to be equal to the constant, the constant is the bound that no
+    /// contribution passes.
     ///
     /// # Errors
     /// Questions that a part cannot answer.
@@ -114,25 +115,25 @@ impl Question {
         }
     }
 
-    /// How contributions are combined.
+    /// Returns the operation that combines contributions.
     #[must_use]
     pub fn reduction(&self) -> Reduction {
         self.reduction
     }
 
-    /// What is promised of each contribution.
+    /// Returns the promise that each contribution keeps.
     #[must_use]
     pub fn sign(&self) -> Sign {
         self.sign
     }
 
-    /// How the result has to compare.
+    /// Returns the comparison that the result has to meet.
     #[must_use]
     pub fn condition(&self) -> Condition {
         self.condition
     }
 
-    /// What it is compared with.
+    /// Returns the constant with which the result is compared.
     #[must_use]
     pub fn constant(&self) -> f64 {
         self.constant
@@ -171,7 +172,8 @@ impl Question {
         }
     }
 
-    /// The nearest to a part's result that meets the condition: what is known of the whole when others say that it holds.
+    /// Returns the value nearest to a part's result that meets the condition: the bound of the whole when others
+    /// report that the condition holds.
     pub(super) fn bound(&self, part: f64) -> f64 {
         match self.condition {
             Condition::Greater => part.max(self.constant.next_up()),

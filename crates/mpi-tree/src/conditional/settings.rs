@@ -1,4 +1,4 @@
-//! The file that says which calls of an unmodified program are conditional, and how far clusters may be apart.
+//! The file that lists which calls of an unmodified program are conditional, and how far clusters may be apart.
 
 use std::time::Duration;
 
@@ -10,21 +10,21 @@ use super::{Condition, Question, Reduction, Sign, UnsoundError};
 const FORMAT: u32 = 1;
 /// Calls that a cluster may be ahead unless told otherwise: what waits for a slow one stays below 1 MiB a cluster.
 const LEAD: u64 = 4096;
-/// Clusters have been seen to drift 102 s apart (Bongo 2007).
+/// Default patience; clusters have been seen to drift 102 s apart (Bongo 2007).
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// How conditional allreduces go, and which calls they are.
+/// Settings of conditional allreduces, and the calls that are conditional.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Every so many calls the answer is compared with a plain allreduce; 0 for never.
+    /// Number of calls after which an answer is compared with a plain allreduce; 0 for never.
     pub check: u64,
     /// Calls that a cluster may be ahead of another.
     pub lead: u64,
-    /// How long to wait for a cluster from which nothing comes.
+    /// Time to wait for a cluster from which nothing comes.
     pub patience: Duration,
     /// Ranks of each cluster, as in `0-3 4-7`; none for those of the tree file.
     pub clusters: Option<String>,
-    /// Which calls of a program that says nothing itself.
+    /// Conditional calls of a program that declares none itself.
     pub calls: Vec<Call>,
 }
 
@@ -33,27 +33,27 @@ pub struct Settings {
 pub struct Call {
     /// The communicator's name, as `MPI_Comm_get_name` tells it.
     pub communicator: String,
-    /// What the program asks of the result.
+    /// The program's question about the result.
     pub question: Question,
 }
 
-/// Why a file says nothing that can be used.
+/// The reason why a file holds no usable settings.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingsError {
     /// No TOML, or a key or value that does not belong there.
     #[error("{0}")]
     Syntax(String),
-    /// Of a version that is not known here.
+    /// A version that is not known here.
     #[error("this file has format {given}; only format {FORMAT} is known here")]
     Format {
-        /// What the file says.
+        /// The format in the file.
         given: u32,
     },
     /// No length of time.
     #[error("patience `{}` is not a length of time: write a number and a unit, as in 10min", given.escape_debug())]
     Patience {
-        /// What was given.
+        /// The text as given.
         given: String,
     },
     /// Clusters that cannot move.
@@ -62,9 +62,9 @@ pub enum SettingsError {
     /// A question that a part cannot answer.
     #[error("call {number}: {fault}")]
     Unsound {
-        /// Counted from 1.
+        /// Number of the call, counted from 1.
         number: usize,
-        /// Why.
+        /// The reason.
         fault: UnsoundError,
     },
 }
@@ -104,7 +104,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// What the text says. Format: `docs/formats/mpi-conditional.md`.
+    /// Reads the settings from the text. Format: `docs/formats/mpi-conditional.md`.
     ///
     /// # Errors
     /// The first fault.

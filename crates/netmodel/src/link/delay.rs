@@ -1,4 +1,4 @@
-//! What a link costs a message, as three functions; the simplest of them.
+//! Delay of a message on a link, as three functions; the simplest of them.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use units::{Bandwidth, ByteCount};
 
 use crate::Line;
 
-/// What delays the messages of a link. To have one of your own, write these three functions
+/// Delay of the messages of a link. To have one of your own, write these three functions
 /// (`examples/own_delay.rs`).
 pub trait Delay: Send {
     /// Begins; all chance is to come from `seed`.
@@ -14,20 +14,20 @@ pub trait Delay: Send {
         let _ = seed;
     }
 
-    /// What a message of `size` costs that begins to be sent at `begin`, a time since the link began that never goes
-    /// back where messages share the wire. `None` where the link delivers nothing any more.
+    /// Returns the delay of a message of `size` that begins to be sent at `begin`, a time since the link began that
+    /// never goes back where messages share the wire. `None` where the link delivers nothing any more.
     fn delay(&mut self, begin: Duration, size: ByteCount) -> Option<Passage>;
 
     /// Ends.
     fn finish(&mut self) {}
 }
 
-/// What a link costs a message.
+/// Delay of a message on a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passage {
-    /// How long it is on the wire, where the next one waits for it.
+    /// Time on the wire, where the next message waits for this one.
     pub serialization: Duration,
-    /// How long it then travels, beside others.
+    /// Time that the message then travels, beside others.
     pub latency: Duration,
 }
 

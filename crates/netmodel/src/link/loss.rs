@@ -1,4 +1,4 @@
-//! Which messages get lost: each for itself, or in bursts.
+//! Losses of messages: each for itself, or in bursts.
 //!
 //! Bursts are Gilbert's (1960): a chain with a state in which all messages are lost and one in which none is.
 
@@ -12,9 +12,9 @@ pub(crate) struct Losses {
     chance: ChaCha8Rng,
     /// Whether the last message was lost.
     is_lost: bool,
-    /// That a message is lost after one that was not.
+    /// Probability that a message is lost after one that was not.
     begins: f64,
-    /// That a message is lost after one that was.
+    /// Probability that a message is lost after one that was.
     goes_on: f64,
 }
 

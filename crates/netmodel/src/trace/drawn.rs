@@ -8,7 +8,7 @@ use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::{Trace, TraceError};
 
-/// What is expected of one step of a trace.
+/// Distribution of one step of a trace.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Expected {
     /// One way.
@@ -20,7 +20,7 @@ pub struct Expected {
 /// A mean that is above 0, and a standard deviation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
-    /// Above 0.
+    /// The mean, above 0.
     pub mean: f64,
     /// Not negative.
     pub deviation: f64,

@@ -7,7 +7,7 @@ use units::ByteCount;
 use super::TraceError;
 use crate::link::{Delay, Passage};
 
-/// What leaves at an opportunity, as in mahimahi.
+/// Bytes that leave at an opportunity, as in mahimahi.
 const OPPORTUNITY_BYTES: u64 = 1_504;
 
 /// A wire that sends only at given moments, which repeat; what a message leaves of an opportunity, the next one that
@@ -15,16 +15,16 @@ const OPPORTUNITY_BYTES: u64 = 1_504;
 #[derive(Clone, Debug)]
 pub struct Opportunities {
     latency: Duration,
-    /// In milliseconds, in order; the last one is where they repeat.
+    /// Moments in milliseconds, in order; the last one is where they repeat.
     at_ms: Vec<u64>,
     /// The opportunity that was used last, counted from the first round on.
     current: u64,
-    /// What is left of it.
+    /// Bytes that are left of that opportunity.
     left_bytes: u64,
 }
 
 impl Opportunities {
-    /// From the text of a trace, with the latency that mahimahi takes from elsewhere.
+    /// Reads the text of a trace, with the latency that mahimahi takes from elsewhere.
     ///
     /// # Errors
     /// [`TraceError`] with the line that is no millisecond or goes back, or when all are at 0 or there is none.

@@ -6,10 +6,10 @@ use super::Trace;
 
 /// The first line of Foretop's own format.
 pub(super) const HEADER: &str = "t_ns,latency_ns,rate_bits_per_sec";
-/// What `ping` waits when nobody says otherwise: the moments of lines that have none.
+/// Time between two lines of `ping` unless it was set otherwise: the moments of lines that have none.
 const PING_STEP_NS: u64 = 1_000_000_000;
 
-/// Why a text is no trace.
+/// The reason why a text is no trace.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {
@@ -19,11 +19,11 @@ pub enum TraceError {
     /// Not a line of its format.
     #[error("line {line} of the trace is `{given}`, and should be {needed}")]
     Row {
-        /// From 1.
+        /// Number of the line, from 1.
         line: usize,
         /// The line.
         given: String,
-        /// What it should be.
+        /// The form that the line should have.
         needed: &'static str,
     },
     /// Moments must ascend.
@@ -39,9 +39,9 @@ pub enum TraceError {
         "a mean of {mean} and a standard deviation of {deviation}: the mean must be above 0, the deviation not below, both finite"
     )]
     Spread {
-        /// As given.
+        /// The mean as given.
         mean: f64,
-        /// As given.
+        /// The deviation as given.
         deviation: f64,
     },
 }

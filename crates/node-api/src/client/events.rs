@@ -10,10 +10,10 @@ use crate::{Health, Hello, Lagged, TickEvent, Warnings};
 /// No event is longer: 1,100 series with seven leads each take some 300 kB.
 const EVENT_BYTES_MAX: u64 = 16 << 20;
 
-/// What a node tells unasked.
+/// An event of a node's stream.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// Who speaks; always first.
+    /// The node that sends the stream; always first.
     Hello(Hello),
     /// Samples and forecasts.
     Tick(TickEvent),
@@ -21,7 +21,7 @@ pub enum Event {
     Lagged(Lagged),
     /// The node's state, first and whenever it changes.
     Health(Health),
-    /// What is about to go wrong, after that and at every look.
+    /// Warnings, after the health and at every look ahead.
     Warnings(Warnings),
 }
 

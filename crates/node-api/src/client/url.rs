@@ -1,20 +1,20 @@
-//! Where a node is.
+//! The address of a node.
 
 use std::fmt;
 use std::str::FromStr;
 
 use http_client::Address;
 
-/// Where a node is: `http://HOST:PORT` or `https://HOST:PORT`, with a path where something before it hands requests
-/// on.
+/// The address of a node: `http://HOST:PORT` or `https://HOST:PORT`, with a path if a proxy before the node forwards
+/// requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeUrl(Address);
 
-/// A text that says not where a node is.
+/// Error of a text that is not the address of a node.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{given}` is not the address of a node: write http://HOST:PORT, https://HOST:PORT or HOST:PORT")]
 pub struct NodeUrlError {
-    /// What was given, without what stands before an `@`.
+    /// The text that was given, without the part before an `@`.
     pub given: String,
 }
 
@@ -26,7 +26,7 @@ impl Default for NodeUrl {
 }
 
 impl fmt::Display for NodeUrl {
-    /// Without a slash at its end.
+    /// Writes the address without a slash at its end.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = self.0.uri().scheme_str().unwrap_or("http");
         write!(f, "{scheme}://{}{}", self.0.host_and_port(), self.0.uri().path().trim_end_matches('/'))

@@ -1,4 +1,4 @@
-//! What a series is: its name, unit and family, apart from its samples.
+//! The description of a series: its name, unit and family, apart from its samples.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use units::Timestamp;
 
 use crate::api;
 
-/// What a series is.
+/// The description of a series.
 #[derive(Clone, Debug)]
 pub(crate) struct About {
     /// Its number in the store; never used twice.
@@ -20,28 +20,28 @@ pub(crate) struct About {
     pub(crate) created: Timestamp,
 }
 
-/// Where the samples of a series come from.
+/// The source of the samples of a series.
 #[derive(Clone, Debug)]
 pub(crate) enum Origin {
     /// A sensor.
     Sensor {
-        /// What it measures.
+        /// The signal that the sensor measures.
         signal: Signal,
         /// The name of the feed that it is read by; `None` for the host itself.
         feed: Option<Arc<str>>,
     },
     /// A program.
     Pushed {
-        /// What the values count.
+        /// The unit of the values.
         unit: Arc<str>,
-        /// What it means.
+        /// The meaning of the series.
         sentence: Arc<str>,
         /// The text of its model.
         model: Arc<str>,
     },
 }
 
-/// What is looked for in a series where nobody has made a rule.
+/// The condition that is looked for in a series without a rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Concern {
     /// Whether it leaves its usual range.
@@ -78,7 +78,7 @@ impl About {
         !self.is_pushed() && self.feed().map(|name| &**name) == feed
     }
 
-    /// Of an availability that tells how long tasks take: how many threads they have.
+    /// Returns the number of threads of an availability from which run times of tasks are forecast.
     pub(crate) fn n_threads(&self) -> Option<u32> {
         match &self.origin {
             Origin::Sensor { signal, feed: None } => match &*signal.family().pattern {
@@ -90,7 +90,7 @@ impl About {
         }
     }
 
-    /// What is looked for in it where nobody has made a rule.
+    /// Returns the condition that is looked for in the series if nobody has made a rule.
     pub(crate) fn concern(&self) -> Concern {
         let Origin::Sensor { signal, .. } = &self.origin else { return Concern::Usual };
         match &*signal.family().pattern {
@@ -190,7 +190,7 @@ impl About {
     }
 }
 
-/// Where a series stands among all of them; fields in the order in which they count.
+/// Position of a series among all of them; fields in the order in which they count.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     host: Option<Arc<str>>,

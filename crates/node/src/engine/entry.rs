@@ -88,7 +88,7 @@ impl Entry {
         self.behind.is_empty()
     }
 
-    /// How many samples wait.
+    /// Returns the number of waiting samples.
     pub(crate) fn n_behind(&self) -> usize {
         self.behind.len()
     }
@@ -109,7 +109,7 @@ impl Entry {
         waiting.map(|late| late.label).or_else(|| self.live.last_known())
     }
 
-    /// Since when it has had no sample, if that is not just now.
+    /// Returns the time since which the series has had no sample, if that is not just now.
     pub(crate) fn no_sample_since(&self, now: Timestamp) -> Option<Timestamp> {
         warn::no_sample_since(self.last_known().or(self.heard)?, self.about.step, now)
     }

@@ -1,4 +1,4 @@
-//! What all series of one model and one step have in common: how much they keep, what they are scored on.
+//! Settings that all series of one model and one step share: the number of samples kept, and the leads that are scored.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use units::Timestamp;
 
 use crate::schedule::whole_steps;
 
-/// How much of each series is in memory at least, for the page and the terminal.
+/// The least length of each series in memory, for the page and the terminal.
 const DISPLAY: Duration = Duration::from_secs(600);
 
 /// Errors that a score is over, per lead.
@@ -20,40 +20,41 @@ const LEADS: [Duration; 3] = [Duration::from_secs(10), Duration::from_secs(60), 
 /// 300 leads costs as much as thirty of 10, and errors of neighbouring origins say nearly the same.
 const SHORT_LEAD_MAX: usize = 10;
 
-/// How often longer leads are scored.
+/// Time between scores of longer leads.
 const LONG_EVERY: Duration = Duration::from_secs(5);
 
-/// How often a forecast is remembered in the store: one origin in so long.
+/// Time between forecasts that are remembered in the store: one origin in each such time.
 const REMEMBER_EVERY: Duration = Duration::from_secs(10);
 
-/// How often the state of a series is saved: what came since has to be replayed after a kill.
+/// Time between saves of the state of a series: later samples have to be replayed after a kill.
 const SAVE_EVERY: Duration = Duration::from_secs(3600);
 
-/// Up to so many cores, the signals of a single one are forecast like all others. With more they are most of what
-/// there is, and the one that somebody looks at is rarely one of them.
+/// Largest number of cores with which the signals of a single one are forecast like all others. With more they are most
+/// of what there is, and the one that somebody looks at is rarely one of them.
 pub(crate) const CORES_FULL_MAX: usize = 8;
 
-/// What thousands of signals are forecast with, unless a model is chosen.
+/// Settings for thousands of signals, unless a model is chosen.
 const THRIFT: Thrift =
     Thrift { every: 200, window: 400, n_leads: 3, n_scored: 64, look_every: Duration::from_secs(60) };
 
-/// What a plan has less of.
+/// Reduced settings of a thrifty plan.
 struct Thrift {
-    /// When AR(16) is fitted, and to how many samples. On CPU traces its errors are within 4 % of those of `AUTO`.
+    /// Refit interval of AR(16), and the number of samples of a fit. On CPU traces its errors are within 4 % of those
+    /// of `AUTO`.
     every: usize,
     window: usize,
     /// Leads that are scored, the shortest ones, and errors that a score is over.
     n_leads: usize,
     n_scored: usize,
-    /// How often forecasts of long leads are scored and remembered.
+    /// Time between forecasts of long leads that are scored and remembered.
     look_every: Duration,
 }
 
-/// How the model is compared with LAST and MEAN: fitted as often as the default model and to as much, so that it is fair. A
-/// fit of either costs about what one of AR(16) does.
+/// Refit interval and window of the baselines LAST and MEAN: those of the default model, so that the comparison is
+/// fair. A fit of either costs about as much as one of AR(16).
 const BASELINE: (usize, usize) = (100, 600);
 
-/// What a series does at one step besides stepping.
+/// Action of a series at one step besides stepping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Look {
     /// Forecast the short leads, to score them.
@@ -72,7 +73,7 @@ pub(crate) struct Plan {
     pub(crate) step: Duration,
     /// Samples kept.
     pub(crate) n_kept: usize,
-    /// When the model is fitted, and LAST and MEAN.
+    /// The policies by which the model, and LAST and MEAN, are fitted.
     pub(crate) policy: Policy,
     pub(crate) baselines: [Policy; 2],
     /// Leads that are scored, in steps, ascending.
@@ -121,12 +122,13 @@ impl Plan {
         Self { n_scored, long_every: look_every, remember_every: look_every, ..plan }
     }
 
-    /// How many steps after the epoch `label` is: the number of its sample, the same after every restart.
+    /// Returns the number of steps from the epoch to `label`: the number of its sample, the same after every restart.
     pub(crate) fn number(&self, label: Timestamp) -> u64 {
         whole_steps(label.saturating_since(Timestamp::from_nanos(0)), self.step)
     }
 
-    /// What to do at the step labelled `label`, of the series with this `key`, whose step before was `previous`.
+    /// Returns the action at the step labelled `label`, of the series with this `key`, whose step before was
+    /// `previous`.
     ///
     /// Depends on labels alone, so that a replay does the same. The key spreads the long forecasts of many series
     /// over time, because at 100 Hz all of them at once take longer than a step.
@@ -154,9 +156,9 @@ impl Plan {
         previous.is_some_and(|previous| (previous - shift).floor_to(SAVE_EVERY) != (label - shift).floor_to(SAVE_EVERY))
     }
 
-    /// What a series takes in memory at most, in bytes, roughly.
+    /// Returns an upper bound of the memory of a series, in bytes, roughly.
     pub(crate) fn n_bytes(&self) -> usize {
-        /// What a score keeps of a forecast, and of an error.
+        /// Memory of a score for one forecast, and for one error, in bytes.
         const SAID: usize = 80;
         const SCORED: usize = 32;
         let n_said: usize =
@@ -166,12 +168,12 @@ impl Plan {
         self.policy.model.n_bytes() + scores + samples
     }
 
-    /// To follow the errors of means over windows of an availability.
+    /// Returns a record for the errors of means over windows of an availability.
     pub(crate) fn window_errors(&self) -> WindowErrors {
         WindowErrors::of_availability(self.step)
     }
 
-    /// How many leads to forecast.
+    /// Returns the number of leads to forecast.
     pub(crate) fn n_leads(&self, look: Look) -> usize {
         match look {
             Look::Short => self.n_short,

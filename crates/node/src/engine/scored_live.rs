@@ -30,22 +30,22 @@ pub(crate) struct ScoredLive {
     live: Live,
     /// LAST and MEAN, which the model is compared with.
     baselines: [Live; 2],
-    /// Of what was served, and of the baselines.
+    /// Scores of the forecasts that were served, and of the baselines.
     scores: [Evaluator; 3],
-    /// Of the series that tell how long tasks take.
+    /// Errors of means over windows, for series from which run times of tasks are forecast.
     window_errors: Option<WindowErrors>,
     /// Whether a fit was handed out since the last step. There is one between two steps at most, however they come, so that a replay
     /// makes the same.
     has_fitted: bool,
     /// Fits cancelled after samples before this number were told.
     told_until: u64,
-    /// How many times the model had to go, of those that are counted.
+    /// Number of times that the model had to be dropped, of those that are counted.
     n_lost: u64,
-    /// What happened since the node started.
+    /// Counts of events since the node started.
     pub(crate) counts: Counts,
 }
 
-/// What happened to one series.
+/// Counts of events of one series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) n_samples: u64,
@@ -73,7 +73,7 @@ pub(crate) struct LeadScores {
     pub(crate) mean: LeadScore,
 }
 
-/// What was said of a moment to come.
+/// A remembered forecast of one future moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Said {
     pub(crate) key: i64,
@@ -172,7 +172,7 @@ impl ScoredLive {
         }
     }
 
-    /// How many steps were left out before `label`.
+    /// Returns the number of steps that were left out before `label`.
     pub(crate) fn n_left_out(&self, label: Timestamp) -> u64 {
         let span = self.last.map_or(Duration::ZERO, |last| label.saturating_since(last));
         whole_steps(span, self.plan.step).saturating_sub(1)
@@ -307,12 +307,12 @@ impl ScoredLive {
         }));
     }
 
-    /// Who forecasts at this moment: the model, LAST until there is one, nobody before there are two samples.
+    /// Returns the predictor at this moment: the model, LAST until there is one, none before there are two samples.
     pub(crate) fn speaking(&self) -> Option<&Predictor> {
         self.live.speaking()
     }
 
-    /// How far means of forecasts over windows were off, of the series that tell how long tasks take.
+    /// Returns the errors of means of forecasts over windows, for series from which run times of tasks are forecast.
     pub(crate) fn window_errors(&self) -> Option<&WindowErrors> {
         self.window_errors.as_ref()
     }
@@ -322,23 +322,23 @@ impl ScoredLive {
         if self.live.model().is_some() { &self.plan.text } else { "LAST" }
     }
 
-    /// Whose word counts most for `lead`, where the model in use chooses among several.
+    /// Returns the candidate with the largest weight at `lead`, if the model in use chooses among several.
     pub(crate) fn speaking_at(&self, lead: usize) -> Option<String> {
         self.speaking()?.speaking_at(lead)
     }
 
-    /// When the model in use was fitted, if it is the configured one.
+    /// Returns the time at which the model in use was fitted, if it is the configured one.
     pub(crate) fn fitted_at(&self) -> Option<Timestamp> {
         let n_since = self.live.number() - 1 - self.live.fitted_at()?;
         self.last.map(|last| last - times(self.plan.step, n_since))
     }
 
-    /// How many times the model in use was fitted anew.
+    /// Returns the number of times that the model in use was fitted anew.
     pub(crate) fn n_refits(&self) -> u64 {
         self.live.n_refits()
     }
 
-    /// Why the configured model is not in use, and how many known samples there are.
+    /// Returns the reason why the configured model is not in use, and the number of known samples.
     pub(crate) fn waiting(&self) -> Option<(WaitingReason, usize)> {
         let reason = match self.live.refused()? {
             FitError::TooShort { .. } => WaitingReason::TooShort,
@@ -348,7 +348,7 @@ impl ScoredLive {
         Some((reason, self.live.n_known()))
     }
 
-    /// What tests find of the errors that the model made one step ahead.
+    /// Returns the results of tests on the errors that the model made one step ahead.
     pub(crate) fn residuals(&self) -> Option<Residuals> {
         self.scores[0].residuals()
     }
@@ -360,7 +360,7 @@ impl ScoredLive {
     }
 }
 
-/// What is served: the predictor's forecast, its means cut to what the quantity can be.
+/// Computes the forecast that is served: that of the predictor, its means cut to the range of the quantity.
 pub(crate) fn forecast_within(predictor: &Predictor, n_leads: usize, range: Range, room: &mut Forecast) {
     let (min, max) = limits(range);
     predictor.forecast_into(n_leads, room);

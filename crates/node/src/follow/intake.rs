@@ -1,4 +1,5 @@
-//! Between a stream that is pushed and a feed that is read: two messages, and which gaps were told already.
+//! Queue between a stream that is pushed and a feed that is read: two messages, and the gaps that were reported
+//! already.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use super::lineup::Lineup;
 /// Messages that wait for a read. With more, a series that once stood still would stay as late as it was then.
 const N_WAITING_MAX: usize = 2;
 
-/// What came in and was not read yet.
+/// Messages that came in and were not read yet.
 #[derive(Debug, Default)]
 pub(super) struct Intake {
     waiting: VecDeque<Waiting>,
@@ -27,7 +28,7 @@ struct Waiting {
     lineup: Arc<Lineup>,
 }
 
-/// What a read gets.
+/// The result of a read.
 #[derive(Debug)]
 pub(super) enum Taken {
     /// Values, and what they are of.
@@ -48,7 +49,7 @@ impl Intake {
         self.waiting.push_back(Waiting { number, values, lineup });
     }
 
-    /// Says why nothing is taken in, until something is.
+    /// Stores the reason why nothing is taken in, until something is.
     pub(super) fn refuse(&mut self, problem: String) {
         self.refusal = Some(problem);
     }
@@ -57,10 +58,10 @@ impl Intake {
         self.refusal.clone()
     }
 
-    /// What the next step of a series with this step is.
+    /// Returns the next step of a series with this step.
     ///
-    /// Of a stream with shorter steps, or with none, it is the last message. Otherwise each message is a step of its own, and numbers
-    /// that are left out are gaps, unless there were reads that found nothing in their time.
+    /// If the stream has shorter steps, or none, this is the last message. Otherwise each message is a step of its own,
+    /// and numbers that are left out are gaps, unless there were reads that found nothing in their time.
     pub(super) fn take(&mut self, step: Duration) -> Taken {
         let Some(front) = self.waiting.front() else {
             self.n_gaps_told += 1;
@@ -82,7 +83,7 @@ impl Intake {
         }
     }
 
-    /// How many numbers are missing before the first message that waits; none where the sensor began again.
+    /// Returns the count of numbers missing before the first message that waits; zero if the sensor began again.
     fn n_left_out(&self) -> u64 {
         let (Some(last), Some(front)) = (self.last, self.waiting.front()) else { return 0 };
         front.number.saturating_sub(last).saturating_sub(1)

@@ -23,12 +23,12 @@ pub(super) struct Lineup {
     pub(super) signals: Vec<Option<Arc<Signal>>>,
     /// Zero for steps that are not even.
     pub(super) step: Duration,
-    /// What is wrong with it as long as it stays.
+    /// The problem of the lineup, for as long as the lineup stays.
     pub(super) problem: Option<String>,
 }
 
 impl Lineup {
-    /// What the settings want of what is described.
+    /// Selects the described signals that the settings ask for.
     ///
     /// # Errors
     /// With what is wrong, when nothing of it can be followed.
@@ -75,7 +75,7 @@ impl Lineup {
     }
 }
 
-/// What the host is called here. A slash would end the name too early.
+/// Returns the name of the host here. A slash would end the name too early.
 fn host(description: &Description, settings: &FollowSettings) -> Result<Arc<str>, String> {
     let host = settings.host.as_ref().unwrap_or(&description.host);
     let is_name = (1..=HOST_BYTES_MAX).contains(&host.len()) && is_text(host) && !host.contains('/');

@@ -1,4 +1,4 @@
-//! Who may ask: the name in `Host`, the page in `Origin`, the token; and what every answer says to browsers.
+//! Access control: the name in `Host`, the page in `Origin`, the token; and the headers of every answer for browsers.
 //!
 //! A node listens on loopback, where any web page that a browser on this host shows can reach it. Such a page can make
 //! its own name point at 127.0.0.1 and then read answers, so a name that is not ours is refused; and it can send
@@ -22,11 +22,11 @@ use super::server::{Peer, Visitor};
 use crate::api::ErrorCode;
 use secret::Token;
 
-/// Whom the node lets in.
+/// Conditions on which the node admits requests.
 pub(crate) struct Access {
-    /// Where it listens; on loopback only the names of loopback are answered to.
+    /// The address that the node listens at; on loopback only the names of loopback are answered to.
     pub(crate) listen: SocketAddr,
-    /// What has to be shown; required of whoever listens beyond loopback.
+    /// The token that clients have to show; required of every node that listens beyond loopback.
     pub(crate) token: Option<Token>,
     pub(crate) guesses: Guesses,
 }

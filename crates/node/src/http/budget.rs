@@ -1,4 +1,4 @@
-//! How much work clients may ask for at once: each by itself, and all together.
+//! Limits of the work that clients may ask for at once: each by itself, and all together.
 //!
 //! Work is counted in operations, as [`predict::Spec::fit_cost`] does, from when it is asked for until it is done or given up.
 
@@ -9,13 +9,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::refusal::Refusal;
 use crate::api::ErrorCode;
 
-/// What one address may have running and waiting: about 20 seconds of a core.
+/// Limit of the work of one address, running and waiting: about 20 seconds of a core.
 const CLIENT_MAX: u64 = 20_000_000_000;
 
-/// What all may have.
+/// Limit of the work of all clients together.
 const NODE_MAX: u64 = 60_000_000_000;
 
-/// What is running and waiting, by the address that asked for it.
+/// The work that is running and waiting, by the address that asked for it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Budget(Arc<Mutex<BTreeMap<Option<IpAddr>, u64>>>);
 

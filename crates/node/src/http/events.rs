@@ -31,7 +31,7 @@ const N_LEADS_MAX: usize = 32;
 /// The farthest lead in a tick: an hour at one step a second. Every step up to it costs at every tick.
 const LEAD_MAX: usize = 3_600;
 
-/// After this long without an event a comment shows the reader, and whoever is between, that the line is alive.
+/// Time without an event after which a comment shows the reader, and any intermediary, that the connection is alive.
 const COMMENT_AFTER: Duration = Duration::from_secs(15);
 
 #[derive(IntoParams)]
@@ -110,7 +110,7 @@ fn parse_leads(text: &str) -> Result<Vec<usize>, String> {
     if leads.len() <= N_LEADS_MAX { Ok(leads) } else { Err(refused()) }
 }
 
-/// What one reader is still to get.
+/// Events that one reader is still to get.
 struct Feed {
     first: VecDeque<Bytes>,
     reader: Reader,

@@ -21,7 +21,7 @@ pub(crate) const BODY_BYTES_MAX: usize = 1 << 20;
 /// The longest id of a series.
 const ID_BYTES_MAX: usize = 200;
 
-/// How long a body may take to arrive: a 1 MiB body on a line of 300 kbit/s.
+/// Time limit for a body to arrive: a 1 MiB body on a line of 300 kbit/s.
 const BODY_TIME_MAX: Duration = Duration::from_secs(30);
 
 /// The part of the path that is called `part`.
@@ -88,7 +88,7 @@ fn unknown_parameter<T: IntoParams>(key: &str) -> Refusal {
     Refusal::bad_parameter(key, format!("unknown parameter `{key}`; known here: {known}"))
 }
 
-/// What the query holds and nobody has taken yet.
+/// Fields of the query that nobody has taken yet.
 pub(crate) struct Fields<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
 
 impl Fields<'_> {

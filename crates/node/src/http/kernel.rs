@@ -75,7 +75,7 @@ pub(super) async fn records(
     Ok((headers, Body::from_stream(pieces)).into_response())
 }
 
-/// What a receiver is still to get. Where it breaks off, the file says itself that it is cut.
+/// The pieces of a file that a receiver is still to get. If the file breaks off, it states itself that it is cut.
 struct Pieces {
     first: Option<Bytes>,
     socket: UnixStream,

@@ -86,7 +86,7 @@ pub(super) async fn analysis(
     of_analysis(app, job, query, |analysis| Json(analysis.report(&KernelLog::default())).into_response()).await
 }
 
-/// What is made of the figures of a tree.
+/// Returns the answer that `made` builds from the figures of a tree.
 async fn of_analysis(
     app: App,
     job: String,

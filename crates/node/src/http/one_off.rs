@@ -19,7 +19,7 @@ use crate::hub::found;
 /// The most samples in a request and the most steps in an answer, over all series.
 const STEPS_MAX: usize = 100_000;
 
-/// What one fit may take, in operations: about ten seconds.
+/// Limit of the cost of one fit, in operations: about ten seconds.
 const FIT_MAX: u64 = 10_000_000_000;
 
 /// Fits a model to samples and forecasts what follows them.
@@ -61,7 +61,7 @@ pub(super) async fn forecasts(
     app.fits.run_unless(answer).await
 }
 
-/// What is asked of every series: a request that makes sense, though samples may still not yield the model.
+/// The question about every series: a request that makes sense, though samples may still not yield the model.
 struct Question {
     spec: Spec,
     n_leads: usize,
@@ -84,7 +84,7 @@ impl Question {
         Ok(Self { spec, n_leads: horizon, confidence })
     }
 
-    /// What a series of so many samples takes, in operations. A fit that may not be made takes nothing.
+    /// Returns the cost of a series of so many samples, in operations. A fit that may not be made costs nothing.
     fn cost(&self, n_samples: usize) -> u64 {
         Some(self.spec.fit_cost(n_samples)).filter(|cost| *cost <= FIT_MAX).unwrap_or(0)
     }

@@ -24,19 +24,19 @@ const RING_EVENTS: usize = 32;
 /// The most different choices at once: an event of each is written at every tick.
 const CHOICES_MAX: usize = 64;
 
-/// How often the node's health and its warnings are looked at for changes.
+/// Time between looks at the node's health and its warnings for changes.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// What a reader wants to see.
+/// The choice of a reader: series, leads and confidence.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Choice {
     /// Ids in full, sorted; `None` for all series.
     pub(crate) series: Option<Vec<String>>,
-    /// In steps, ascending.
+    /// Leads in steps, ascending.
     pub(crate) leads: Vec<usize>,
     /// The confidence by its bits, because floats do not hash.
     confidence_bits: u64,
-    /// That of a second band.
+    /// The confidence of a second band, by its bits.
     inner_bits: Option<u64>,
 }
 
@@ -68,7 +68,7 @@ fn confidence_of(bits: u64) -> Confidence {
     Confidence::new(f64::from_bits(bits)).unwrap_or_default()
 }
 
-/// Where events are made and handed out.
+/// Builder and distributor of events.
 pub(crate) struct Press {
     hub: Arc<Hub>,
     rings: Mutex<Rings>,

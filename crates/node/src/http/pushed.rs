@@ -11,7 +11,7 @@ use super::extract::{Id, JsonBody, NoParameters, Query};
 use super::refusal::Refusal;
 use crate::api::{Accepted, ErrorBody, NewSeries, PushedSamples, SeriesDetail};
 
-/// How long an answer waits until the model has taken the samples.
+/// Time limit of an answer that waits for the model to take the samples.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Makes a series that a program will feed.

@@ -1,4 +1,4 @@
-//! What a request gets that cannot be answered: a status, and JSON with a code, a sentence and the field to blame.
+//! The answer to a request that is refused: a status, and JSON with a code, a sentence and the field to blame.
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use crate::api::{ErrorBody, ErrorCode, ErrorDetail};
 use crate::hub::QueryError;
 
-/// Why a request is not answered.
+/// The reason why a request is not answered.
 #[derive(Debug)]
 pub(crate) struct Refusal(ErrorDetail);
 

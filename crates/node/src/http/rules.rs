@@ -14,7 +14,7 @@ use super::refusal::Refusal;
 use crate::api::{self, ErrorBody, ErrorCode, RuleText, RuleTrial, Rules, Seasons, TriedRule};
 use crate::hub::{Hub, QueryError};
 
-/// Over how much of the past a rule is tried.
+/// Default length of the past over which a rule is tried.
 const PAST_DEFAULT: Duration = Duration::from_secs(7 * 86_400);
 
 /// The rules that there are, and those of the page to take along.

@@ -1,4 +1,4 @@
-//! How long a task will take: `GET /api/v1/runtime`.
+//! The time that a task will take: `GET /api/v1/runtime`.
 
 #![expect(unused_qualifications, reason = "the macro of utoipa qualifies what it is given")]
 

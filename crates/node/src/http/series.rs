@@ -1,4 +1,4 @@
-//! What is measured, what was forecast, and how that went: `GET /api/v1/series…`.
+//! Measured values, forecasts and their accuracy: `GET /api/v1/series…`.
 
 #![expect(unused_qualifications, reason = "the macro of utoipa qualifies what it is given")]
 
@@ -19,7 +19,7 @@ use crate::hub::{Hub, TimeRange};
 
 const HORIZON_DEFAULT: Duration = Duration::from_secs(30);
 
-/// How far back a query looks that does not say from when.
+/// Default length of the past in a query that has no start.
 const RANGE_DEFAULT: Duration = Duration::from_secs(600);
 
 /// Every series there is.

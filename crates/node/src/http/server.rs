@@ -34,36 +34,36 @@ pub(super) use visitor::Visitor;
 /// queue.
 const LEAVING_MAX: usize = 16;
 
-/// How long the head of a request after the first may take, and an idle connection may stay.
+/// Time limit for the head of a request after the first, and for an idle connection.
 const HEAD_TIME_MAX: Duration = Duration::from_secs(30);
 
-/// How long a client may take nothing of what there is for it.
+/// Longest time for which a client may read nothing of the data that waits for it.
 const STALL_TIME_MAX: Duration = Duration::from_secs(60);
 
 /// Memory for what a connection has read or is about to write; the head of a request has to fit.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// What the kernel keeps for a client that does not read. Left alone it would grow to megabytes for each.
+/// Size of the kernel's send buffer for a client that does not read. Left alone it would grow to megabytes for each.
 const SEND_BUFFER_BYTES: usize = 256 << 10;
 
-/// How long and how much to go on reading after the last answer, so that a client that is still sending gets to
-/// read it: closing with data unread would reset the connection.
+/// Time and bytes to go on reading after the last answer, so that a client that is still sending gets to read it:
+/// closing with data unread would reset the connection.
 const LINGER_TIME: Duration = Duration::from_secs(2);
 const LINGER_BYTES: u64 = 16 << 20;
 
-/// How long requests under way may take once the node stops.
+/// Time limit of requests under way once the node stops.
 const STOP_TIME: Duration = Duration::from_secs(5);
 
-/// After a failed accept, such as for want of file descriptors.
+/// Pause after a failed accept, such as for want of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 
 /// The address of whoever asks, in the extensions of a request.
 #[derive(Clone, Copy)]
 pub(super) struct Peer(pub(super) IpAddr);
-/// What the log calls it.
+/// The name of this work in the log.
 const ACCEPTING: &str = "accepting HTTP connections";
 
-/// Tells streams without an end that the node stops.
+/// Signal to streams without an end that the node stops.
 #[derive(Clone)]
 pub(super) struct Stopping(watch::Receiver<bool>);
 

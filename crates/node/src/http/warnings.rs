@@ -1,4 +1,4 @@
-//! What is about to go wrong: `GET /api/v1/warnings`, `POST /api/v1/warnings/{name}/silence`.
+//! Warnings and silences: `GET /api/v1/warnings`, `POST /api/v1/warnings/{name}/silence`.
 
 use axum::Json;
 use axum::extract::State;

@@ -37,7 +37,7 @@ impl Workers {
         self.run_unless(|_| work()).await
     }
 
-    /// As [`Workers::run`], but work that runs is cancelled too.
+    /// Runs work as [`Workers::run`] does, but work that runs is cancelled too.
     pub(crate) async fn run_unless<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Cancel) -> Result<T, Refusal> + Send + 'static,
@@ -57,7 +57,7 @@ impl Workers {
     }
 }
 
-/// Whoever asked: when it is gone, so is the reason for the work.
+/// Guard that cancels the work when dropped: if whoever asked is gone, so is the reason for the work.
 struct CancelOnDrop(Cancel);
 
 impl Drop for CancelOnDrop {

@@ -1,4 +1,4 @@
-//! What a feed's source knows of the time before its first tick: replayed like what the store knows, and stored.
+//! History of a feed's source before its first tick: replayed like the history in the store, and stored.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,8 @@ impl Hub {
         }
     }
 
-    /// What the store is to have, unless it has it: nothing that is so old that it may have been worked into means and deleted.
+    /// Returns the rows that the store is to have, unless it has them: none so old that it may have been worked into
+    /// means and deleted.
     fn rows(&self, key: i64, samples: &[(Timestamp, f64)]) -> Vec<Row> {
         let oldest = minute_of(self.now() - self.facts.patience);
         let kept = samples.iter().filter(|(time, _)| *time >= oldest);

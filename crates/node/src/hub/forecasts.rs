@@ -20,7 +20,8 @@ use crate::engine::scored_live::forecast_within;
 /// The longest forecast that is made, in steps.
 const HORIZON_MAX: u128 = 100_000;
 
-/// Beyond this lead, who speaks does not change: no model is judged on longer forecasts.
+/// Largest lead at which models are told apart: beyond it the model with the largest weight does not change, because no
+/// model is judged on longer forecasts.
 const N_LEADS_TOLD_APART: usize = 256;
 
 /// Known samples that LAST needs, and with it any forecast.
@@ -48,14 +49,14 @@ pub(crate) struct Gauge {
     pub(crate) bounds: Vec<(Duration, Bounds)>,
 }
 
-/// What a signal is called in metrics.
+/// Name, meaning and labels of a signal in metrics.
 #[derive(Clone, Debug)]
 pub(crate) struct Metric {
     /// `foretop_net_sent_bytes_per_second`.
     pub(crate) name: Arc<str>,
-    /// What it means, for people.
+    /// The meaning of the metric, for people.
     pub(crate) help: Arc<str>,
-    /// What tells it from others of the same name.
+    /// Labels that distinguish the metric from others of the same name.
     pub(crate) labels: Vec<(Arc<str>, Arc<str>)>,
 }
 
@@ -139,8 +140,8 @@ impl Hub {
 }
 
 impl Ahead {
-    /// What it says at `leads`, in steps from 1 to as many as it has, and its band of the confidence `inner`, if one is
-    /// asked for.
+    /// Returns the forecast at `leads`, in steps from 1 to as many as there are, and the band of the confidence
+    /// `inner`, if one is asked for.
     ///
     /// # Panics
     /// For a lead of 0, and for one that it does not have.
@@ -161,7 +162,7 @@ impl Ahead {
     }
 }
 
-/// What a gauge is made from, so that it can be made while the engine goes on.
+/// Data of a gauge, copied so that the gauge can be made while the engine goes on.
 struct GaugeCopy {
     metric: Metric,
     value: f64,
@@ -169,7 +170,8 @@ struct GaugeCopy {
 }
 
 impl GaugeCopy {
-    /// Without a forecast while the model has samples to take: one from before them may have been told already.
+    /// Copies an entry, without a forecast while the model has samples to take: one from before them may have been told
+    /// already.
     fn of(entry: &Entry) -> Self {
         let oracle = Oracle::of(entry).ok().filter(|_| entry.is_current());
         Self { metric: metric(entry), value: entry.last_value(), oracle }
@@ -199,7 +201,7 @@ impl Oracle {
         forecast
     }
 
-    /// Who speaks, by stretches of leads.
+    /// Returns the models with the largest weight, by stretches of leads.
     fn speaking(&self, n_leads: usize) -> Vec<api::Speaking> {
         let mut stretches: Vec<api::Speaking> = Vec::new();
         for from_lead in 1..=n_leads.min(N_LEADS_TOLD_APART) {
@@ -211,7 +213,7 @@ impl Oracle {
         stretches
     }
 
-    /// Who makes the forecast for `lead`, the heaviest first.
+    /// Returns the models that make the forecast for `lead`, the heaviest first.
     fn weights(&self, lead: usize) -> Vec<api::Weighed> {
         let weights = self.predictor.weights_at(lead).into_iter();
         weights.map(|(spec, weight_ratio)| api::Weighed { model: spec.to_string(), weight_ratio }).collect()
@@ -273,7 +275,7 @@ fn metric(entry: &Entry) -> Metric {
     }
 }
 
-/// What an exporter offers has names of its own, so that it never meets what is measured here.
+/// Renames a metric of an exporter, so that it never has the name of one that is measured here.
 fn exported(name: &str) -> String {
     name.replacen("foretop_", "foretop_exported_", 1)
 }

@@ -1,4 +1,4 @@
-//! How the node is: for people, for orchestrators, for metrics.
+//! The health of the node: for people, for orchestrators, for metrics.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use crate::api;
 use crate::outage::Outage;
 use crate::schedule::Due;
 
-/// How much later than its step the sampler may be before it counts as hanging: a busy machine stalls for seconds.
+/// Delay beyond its step after which the sampler counts as hanging: a busy machine stalls for seconds.
 const HELD_UP_MAX: Duration = Duration::from_secs(10);
 
-/// What a sampler says of itself.
+/// State of a sampler, as the sampler reports it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pulse {
     pub(super) last_label: Option<Timestamp>,
@@ -28,13 +28,13 @@ pub(super) struct Pulse {
     at: Option<Duration>,
 }
 
-/// What one tick was like.
+/// Figures of one tick.
 #[derive(Debug)]
 pub(crate) struct Beat {
     pub(crate) due: Due,
-    /// Since the node started.
+    /// Number of sensor errors since the node started.
     pub(crate) n_sensor_errors: u64,
-    /// What went wrong at this tick.
+    /// The problem at this tick.
     pub(crate) sensor_problem: Option<String>,
     /// Reading, stepping and forecasting.
     pub(crate) took: Duration,
@@ -61,7 +61,7 @@ pub(crate) struct Counters {
     pub(crate) backlog_samples: u64,
     /// Samples given up.
     pub(crate) dropped_samples: u64,
-    /// Of the last tick.
+    /// Duration of the last tick.
     pub(crate) tick_duration: Duration,
     /// Readers of events.
     pub(crate) n_event_readers: usize,
@@ -99,7 +99,7 @@ impl Hub {
         }
     }
 
-    /// How the node is.
+    /// Returns the health of the node.
     pub(crate) fn health(&self) -> api::Health {
         let (pulse, store) = (self.pulse().clone(), self.store.status());
         let mut problems = self.facts.watch.problems();
@@ -143,8 +143,8 @@ impl Hub {
         }
     }
 
-    /// How long ago the host was sampled last, if that is so long that the sampler must hang. A thread that is held up is not seen by its
-    /// watch, which hears of panics only.
+    /// Returns the time since the host was sampled last, if that is so long that the sampler must hang. A thread that
+    /// is held up is not seen by its watch, which notices panics only.
     pub(crate) fn silence(&self) -> Option<Duration> {
         let last = self.pulse().at.unwrap_or(self.facts.began);
         let silence = self.clock.monotonic().saturating_sub(last);

@@ -1,4 +1,4 @@
-//! What was measured and what was said, from memory and from the store.
+//! Measured values and remembered forecasts, from memory and from the store.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub(crate) struct TimeRange {
     pub(crate) to: Timestamp,
 }
 
-/// What is in memory of a series, or the moment that it would begin at.
+/// The samples of a series in memory, or the moment at which they would begin.
 struct Recent {
     start: Timestamp,
     samples: Vec<Mean>,
@@ -141,7 +141,7 @@ impl Hub {
         Ok([minute, oldest].into_iter().flatten().fold(memory, Timestamp::min))
     }
 
-    /// From the store: from minute means where they are fine enough, from samples else.
+    /// Reads means from the store: from minute means if they are fine enough, from samples otherwise.
     fn older(&self, about: &About, range: TimeRange, bucket: Duration) -> Result<Vec<Mean>, QueryError> {
         let is_coarse = (bucket.as_nanos()).is_multiple_of(MINUTE.as_nanos());
         let (oldest, made_until) = self.ask(read::extent)?;

@@ -1,4 +1,4 @@
-//! Who is told of ticks besides the store, and how those are who are told.
+//! Listeners of ticks besides the store, and their state.
 
 use std::sync::{Arc, Weak};
 
@@ -14,15 +14,16 @@ use crate::follow::Watched;
 use crate::outlet::Outlet;
 use crate::remote::Remote;
 
-/// Who is told of ticks, and what metrics look at. Each takes what it is told into a bounded queue of its own, so that none holds
-/// the sampler up.
+/// Listeners of ticks, and the parts that metrics show. Each takes ticks into a bounded queue of its own, so that none
+/// holds the sampler up.
 ///
 /// None of them is kept alive by the hub: they belong to the node, and some of their threads hold the hub.
 #[derive(Default)]
 pub(crate) struct Listeners {
-    /// Where fits are made; right after the tick while there is none.
+    /// The queue of fits; while there is none, fits are made right after the tick.
     pub(crate) fits: Option<fitter::Queue>,
-    /// Who lets models catch up; right after what they fell behind with while there is nobody.
+    /// The bell of the thread that lets models catch up; while there is none, they catch up right after they fell
+    /// behind.
     pub(crate) bell: Option<Bell>,
     /// The servers that are written to.
     pub(crate) remotes: Vec<Weak<Remote>>,
@@ -32,10 +33,10 @@ pub(crate) struct Listeners {
     pub(crate) followed: Vec<Watched>,
 }
 
-/// How writing to one server goes, for metrics.
+/// State of writing to one server, for metrics.
 #[derive(Clone, Debug)]
 pub(crate) struct RemoteCounters {
-    /// What the server is called.
+    /// The name of the server.
     pub(crate) name: Arc<str>,
     pub(crate) status: Status,
     /// Samples that never came to the buffer, because it could not be written for too long.
@@ -45,7 +46,7 @@ pub(crate) struct RemoteCounters {
 /// A connection, or several of one endpoint, as metrics show them.
 #[derive(Debug)]
 pub(crate) struct StreamGauge {
-    /// What the stream is called.
+    /// The name of the stream.
     pub(crate) stream: String,
     pub(crate) status: EndpointStatus,
 }
@@ -73,7 +74,8 @@ impl Hub {
         self.listeners.outlets().for_each(|outlet| outlet.take(label, values, unit));
     }
 
-    /// What is wrong with servers and with streams that go out; those that are followed tell it as feeds.
+    /// Returns the problems of servers and of streams that go out; those of followed streams are reported as problems
+    /// of feeds.
     pub(super) fn problems_of_listeners(&self) -> Vec<String> {
         let mut problems: Vec<String> = self.listeners.remotes().flat_map(|remote| remote.problems()).collect();
         if let Some(now) = self.pulse().last_label {

@@ -22,7 +22,7 @@ pub(super) const SEED: u64 = 1;
 pub(crate) struct Asked {
     pub(crate) statement: Statement,
     pub(crate) within: Duration,
-    /// For how long it has to hold.
+    /// Time for which the statement has to hold.
     pub(crate) lasting: Option<Duration>,
     pub(crate) seasons: api::Seasons,
 }
@@ -64,7 +64,8 @@ impl Hub {
         })
     }
 
-    /// What would have been said of the steps in a range a time before. Blocks while the store is read.
+    /// Returns the forecasts of the steps in a range that would have been made a time before. Blocks while the store is
+    /// read.
     pub(crate) fn hindcast(
         &self,
         id: &str,
@@ -105,7 +106,7 @@ impl Hub {
         })
     }
 
-    /// What is to be expected after a past. It agrees with what is expected in longer and shorter steps.
+    /// Returns the outlook after a past. It agrees with the outlooks in longer and shorter steps.
     fn expected(&self, past: &Past) -> Result<predict::Outlook, QueryError> {
         let mut levels = Vec::new();
         for step in warn::levels(self.own_step(&past.id)?) {
@@ -125,7 +126,7 @@ impl Hub {
         Statement::read(text, names.iter().map(String::as_str)).map_err(|error| bad("statement", error.to_string()))
     }
 
-    /// How probable a statement is. Blocks while the store is read.
+    /// Returns the probability of a statement. Blocks while the store is read.
     pub(crate) fn probability(&self, asked: &Asked) -> Result<api::Probability, QueryError> {
         let (past, question) = self.question(asked)?;
         let Asked { statement, lasting, .. } = asked;
@@ -153,8 +154,8 @@ impl Hub {
         })
     }
 
-    /// What was, what may come and the line that a statement asks about, drawn. It has the probability that others were told, if they were. Blocks
-    /// while the store is read.
+    /// Draws the past, the forecast and the line that a statement asks about. The picture has the probability that
+    /// others were told, if they were. Blocks while the store is read.
     pub(crate) fn picture(&self, asked: &Asked, told: Option<f64>) -> Result<Picture, QueryError> {
         let (past, question) = self.question(asked)?;
         let answer = warn::ask(past.history(), &question, SEED).ok_or_else(|| past.too_young())?;
@@ -173,7 +174,7 @@ impl Hub {
         Ok(view.picture())
     }
 
-    /// What is known of what a statement is about, and what it asks of it.
+    /// Returns the known past of a statement's signals, and the question about it.
     fn question(&self, asked: &Asked) -> Result<(Pasts, Question), QueryError> {
         let Asked { statement, within, lasting, seasons } = asked;
         let past = self.pasts_even_if_young(&statement.of, *within)?.with(*seasons);

@@ -17,7 +17,7 @@ use crate::schedule::times;
 /// Known steps without which nothing can be said.
 const N_NEEDED: usize = 4;
 
-/// What anything can be.
+/// The range of a quantity without limits.
 pub(super) const ENDLESS: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
 
 /// The past of a series in even steps.
@@ -29,13 +29,13 @@ pub(crate) struct Past {
     pub(crate) step: Duration,
     /// The days that it follows; `None` where it is to have no season.
     pub(crate) calendar: Option<Calendar>,
-    /// Where the first step begins.
+    /// Start of the first step.
     pub(crate) start: Timestamp,
-    /// How many steps are looked at, at most.
+    /// The largest number of steps that are looked at.
     n_steps_max: usize,
     /// NaN for a gap; the first is known.
     pub(crate) samples: Vec<f64>,
-    /// Where the last step begins.
+    /// Start of the last step.
     pub(crate) origin: Timestamp,
     pub(crate) n_leads: usize,
 }
@@ -44,18 +44,18 @@ pub(crate) struct Past {
 #[derive(Debug)]
 pub(crate) struct Pasts {
     pub(crate) of: Expression,
-    /// Of the expression.
+    /// The unit of the expression.
     pub(crate) unit: String,
     /// The least and the greatest that it can be: known of a signal alone.
     pub(crate) range: (f64, f64),
     /// One for each signal, in their order.
     parts: Vec<Past>,
-    /// Of each.
+    /// The samples of each signal.
     pub(crate) samples: Vec<Vec<f64>>,
 }
 
 impl Hub {
-    /// What is known of the signals of an expression, in the same steps.
+    /// Returns the known past of the signals of an expression, in the same steps.
     pub(crate) fn pasts(&self, of: &Expression, within: Duration) -> Result<Pasts, QueryError> {
         self.pasts_in(of, self.longest(of, |id| self.step_for(id, within, "within"))?, within)
     }
@@ -100,7 +100,8 @@ impl Hub {
         }
     }
 
-    /// What is known of a series, in steps that suit a horizon, or shorter ones as long as too few of those are known.
+    /// Returns the known past of a series, in steps that suit a horizon, or in shorter ones as long as too few of those
+    /// are known.
     pub(crate) fn past(&self, id: &str, horizon: Duration, field: &'static str) -> Result<Past, QueryError> {
         let step = self.step_for(id, horizon, field)?;
         even_if_young(self.own_step(id)?, horizon, step, |step| self.past_in(id, step, horizon), Past::n_known)
@@ -120,7 +121,7 @@ impl Hub {
         Ok(self.engine().get(id).ok_or_else(|| unknown(id))?.about.step)
     }
 
-    /// What is known of a series in steps of `step`, or longer ones where the store has nothing finer.
+    /// Returns the known past of a series in steps of `step`, or in longer ones if the store has nothing finer.
     pub(crate) fn past_in(&self, id: &str, step: Duration, horizon: Duration) -> Result<Past, QueryError> {
         self.past_over(id, step, horizon, warn::past(step))
     }
@@ -182,7 +183,8 @@ impl Hub {
         Ok(is_next.then(|| values.chain(iter::repeat(f64::NAN)).take(n).collect()))
     }
 
-    /// Where the last step ends that is over. One whose samples are late by less than two of the series' own steps is not.
+    /// Returns the end of the last step that is over. A step whose samples are late by less than two of the series' own
+    /// steps is not over.
     fn last_end(&self, entry: &Entry, step: Duration) -> Timestamp {
         let (own, now) = (entry.about.step, self.now());
         let last = entry.last().map_or(now, |last| last.max(now - own.saturating_mul(3)).min(now));
@@ -226,7 +228,7 @@ fn aligned(mut parts: Vec<Past>) -> Option<Vec<Past>> {
 }
 
 impl Pasts {
-    /// Of a series alone.
+    /// Builds the past of a series alone.
     pub(crate) fn of(past: Past) -> Self {
         let (of, unit, samples) = (Expression::from(&*past.id), past.unit.clone(), vec![past.samples.clone()]);
         Self { of, unit, range: past.range, samples, parts: vec![past] }
@@ -236,7 +238,7 @@ impl Pasts {
         self.parts[0].step
     }
 
-    /// Where the last step begins.
+    /// Returns the start of the last step.
     pub(crate) fn origin(&self) -> Timestamp {
         self.parts[0].origin
     }
@@ -245,30 +247,31 @@ impl Pasts {
         self.parts[0].n_leads
     }
 
-    /// What the expression comes to, before the first step.
+    /// Returns the foresight of the expression, before the first step.
     fn blank(&self) -> Foresight {
         let outlook = |past: &Past| past.frame().outlook(past.n_leads);
         Foresight::new(self.of.clone(), self.parts.iter().map(outlook).collect())
     }
 
-    /// What the expression is at a step.
+    /// Returns the value of the expression at a step.
     pub(super) fn value(&self, idx: usize) -> f64 {
         self.of.value(&self.samples.iter().map(|samples| samples[idx]).collect::<Vec<_>>())
     }
 
-    /// Where the last step begins at which the expression was known, and what it was there; NaN before the first where it never was.
+    /// Returns the start of the last step at which the expression was known, and its value there; if it never was
+    /// known, the step before the first, and NaN.
     pub(crate) fn last(&self) -> (Timestamp, f64) {
         let known = (0..self.n_steps()).rev().map(|idx| self.value(idx)).zip(0..).find(|(value, _)| !value.is_nan());
         let (value, age) = known.unwrap_or((f64::NAN, self.n_steps() as u64));
         (self.origin() - times(self.step(), age), value)
     }
 
-    /// As they are told.
+    /// Returns the seasons as the HTTP interface shows them.
     pub(super) fn seasons(&self, found: &[FoundSeason]) -> Vec<api::Season> {
         self.parts[0].seasons(found)
     }
 
-    /// With what is to be expected of it, before the first step.
+    /// Returns the samples with the foresight of the expression, before the first step.
     pub(crate) fn history(&self) -> History<'_> {
         History { samples: &self.samples, foresight: self.blank() }
     }
@@ -315,14 +318,14 @@ impl Pasts {
 }
 
 impl Past {
-    /// What is to be expected after it.
+    /// Returns the outlook after the past.
     pub(crate) fn outlook(&self) -> predict::Outlook {
         let mut outlook = self.frame().outlook(self.n_leads);
         self.samples.iter().for_each(|sample| outlook.step(*sample));
         outlook
     }
 
-    /// Beside steps of other lengths, the next shorter of which is given.
+    /// Returns the past as one resolution beside steps of other lengths, the next shorter of which is given.
     pub(super) fn resolution(&self, shorter: Option<Duration>) -> Resolution {
         let n_in = |length: Duration, step: Duration| length.as_nanos() / step.as_nanos().max(1);
         let since_epoch = self.start.saturating_since(Timestamp::from_nanos(0)) + self.step / 2;

@@ -25,10 +25,10 @@ const ID_BYTES_MAX: usize = 200;
 const UNIT_BYTES_MAX: usize = 50;
 const SENTENCE_BYTES_MAX: usize = 1000;
 
-/// Beyond this the squares of values overflow, and with them every variance.
+/// Largest magnitude of a value: beyond it the squares of values overflow, and with them every variance.
 const VALUE_MAX: f64 = 1e150;
 
-/// What pushed series may take in memory together, by what their models say.
+/// Limit of the memory of all pushed series together, by the figures of their models.
 const BYTES_MAX: usize = 512 << 20;
 
 /// The most samples that one series may be behind with.
@@ -115,7 +115,7 @@ impl Hub {
     }
 }
 
-/// That the models can take so many more samples before long.
+/// Checks that the models can take so many more samples before long.
 fn check_work(engine: &Engine, entry: &Entry, n_more: usize) -> Result<(), QueryError> {
     let id = || entry.about.id.to_string();
     let n_behind = entry.n_behind();

@@ -16,7 +16,7 @@ use super::{Hub, QueryError, unknown};
 use crate::api::{self, RuleOrigin};
 use crate::warnings::PageRules;
 
-/// Which rules there are.
+/// The rules that there are: those of the file, and those of the page.
 #[derive(Debug, Default)]
 pub(super) struct Book {
     file: Vec<Rule>,
@@ -105,7 +105,8 @@ impl Hub {
         book.page.replace(rules).map_err(unwritten)
     }
 
-    /// What a rule would have done over so much of the past, unless nobody wants to know any more. Blocks for seconds.
+    /// Computes what a rule would have done over so much of the past, unless nobody wants the result any more. Blocks
+    /// for seconds.
     pub(crate) fn try_rule(
         &self,
         rule: &Rule,

@@ -1,4 +1,4 @@
-//! How long tasks take on this host, from its availability.
+//! Run times of tasks on this host, from its availability.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::engine::{Engine, Entry};
 /// The probabilities at which the distribution is told.
 const PROBABILITIES: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99];
 
-/// What tasks of one thread go by.
+/// The series from which run times of tasks of one thread are forecast.
 const SHARE: &str = "cpu.availability";
 
 /// A task that starts at once.
@@ -36,7 +36,7 @@ struct Advice {
 }
 
 impl Hub {
-    /// How long a task takes.
+    /// Returns the run time of a task, as a distribution.
     pub(crate) fn run_time(&self, job: Job) -> Result<api::RunTime, QueryError> {
         let advice = advice(&self.engine(), &self.facts.select, job.n_threads)?;
         let now = self.now();
@@ -72,8 +72,8 @@ fn seconds(time: Option<Duration>) -> Option<f64> {
     time.map(|time| time.as_secs_f64())
 }
 
-/// Of the series for so many threads, or of the two for the nearest fewer and more. More threads than there are cores get what as many as
-/// the cores get.
+/// Returns the advice of the series for so many threads, or of the two for the nearest fewer and more. More threads
+/// than there are cores get what as many as the cores get.
 fn advice(engine: &Engine, select: &Selection, n_threads: u32) -> Result<Vec<Advice>, QueryError> {
     let mut measured: Vec<(u32, &Entry)> =
         engine.entries().filter_map(|entry| Some((entry.about.n_threads()?, entry))).collect();
@@ -94,7 +94,7 @@ fn advice(engine: &Engine, select: &Selection, n_threads: u32) -> Result<Vec<Adv
     chosen.iter().map(|(n_threads, entry)| Advice::of(*n_threads, entry)).collect()
 }
 
-/// How far `n_threads` is from the first to the second.
+/// Returns the position of `n_threads` between the first and the second, as a share of their distance.
 fn share_between(advice: &[Advice], n_threads: u32) -> f64 {
     match advice {
         [fewer, more] => f64::from(n_threads - fewer.n_threads) / f64::from(more.n_threads - fewer.n_threads),

@@ -1,4 +1,4 @@
-//! What the series are, which models they have, and how well those did.
+//! Descriptions of the series, their models, and the accuracy of those models.
 
 use predict::{LeadScore, Model, Parameter, SeasonLead, SeasonStanding, Standing};
 use units::Timestamp;
@@ -30,7 +30,7 @@ impl Hub {
         Ok(detail(entry, self.now()))
     }
 
-    /// How the forecasts of a series did, per lead time.
+    /// Returns the accuracy of the forecasts of a series, per lead time.
     pub(crate) fn accuracy(&self, id: &str) -> Result<api::Accuracy, QueryError> {
         let (about, live) = {
             let engine = self.engine();
@@ -84,7 +84,7 @@ fn fitted(live: &ScoredLive) -> Option<api::Fitted> {
     Some(api::Fitted { fitted_at, n_refits, ..found(model) })
 }
 
-/// What a model found; the series that it is of knows when, and how often before.
+/// Describes a fitted model, without the time of the fit and the number of fits before, which its series has.
 pub(crate) fn found(model: &Model) -> api::Fitted {
     api::Fitted {
         model: model.spec().inner().to_string(),

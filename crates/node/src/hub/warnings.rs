@@ -1,4 +1,4 @@
-//! What is about to go wrong, as it was looked at last, and which rules are silent.
+//! Warnings as of the last look, and the rules that are silent.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -17,27 +17,27 @@ const SILENCE_MAX: Duration = Duration::from_secs(30 * 86_400);
 /// Rules that a refusal names, at most.
 const N_NAMED_MAX: usize = 10;
 
-/// Between whoever looks and whoever asks.
+/// State shared by those who look and those who ask.
 #[derive(Debug, Default)]
 pub(super) struct Board {
     warnings: api::Warnings,
     silences: BTreeMap<String, Timestamp>,
-    /// How often the warnings were changed.
+    /// Number of changes of the warnings.
     n_changes: u64,
 }
 
 impl Hub {
-    /// What was seen at the last look.
+    /// Returns the warnings of the last look.
     pub(crate) fn warnings(&self) -> api::Warnings {
         self.board().warnings.clone()
     }
 
-    /// Tells apart what [`Hub::warnings`] says at different times.
+    /// Returns a number that distinguishes the warnings of [`Hub::warnings`] at different times.
     pub(crate) fn n_changes_of_warnings(&self) -> u64 {
         self.board().n_changes
     }
 
-    /// What a person should look at.
+    /// Returns the problems that a person should look at.
     pub(super) fn problems_of_warnings(&self) -> Vec<String> {
         let board = self.board();
         let api::Warnings { problem, ways, .. } = &board.warnings;
@@ -49,7 +49,7 @@ impl Hub {
         of_rules.chain(ways.iter().filter_map(of_way)).collect()
     }
 
-    /// Says what is seen.
+    /// Stores the warnings of a look.
     pub(crate) fn tell_warnings(&self, warnings: api::Warnings) {
         let mut board = self.board();
         board.warnings = warnings;
@@ -97,7 +97,8 @@ impl Hub {
         engine.entries().filter(|entry| entry.is_awake()).map(|entry| of(&entry.about)).collect()
     }
 
-    /// Since when one of these signals has had no sample: of several, the one that has been silent longest.
+    /// Returns the time since which one of these signals has had no sample: of several, the one that has been silent
+    /// longest.
     pub(crate) fn no_sample_since(&self, of: &Expression, now: Timestamp) -> Option<Timestamp> {
         let engine = self.engine();
         of.signals().iter().filter_map(|id| engine.get(id)?.no_sample_since(now)).min()

@@ -19,7 +19,7 @@ pub(super) struct Calls {
     marks: VecDeque<Mark>,
 }
 
-/// Of one operation.
+/// Counts and times of one operation.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     n_calls: u64,
@@ -29,16 +29,16 @@ struct Tally {
     max_ns: u64,
 }
 
-/// Of one rank's time.
+/// Calls and time of one rank.
 #[derive(Clone, Copy, Debug, Default)]
 struct Share {
     n_calls: u64,
     in_ns: u64,
-    /// In calls and between those that follow one another without a loss.
+    /// Time in calls and between those that follow one another without a loss.
     all_ns: u64,
 }
 
-/// How far things were at some look.
+/// Counts at one look.
 #[derive(Debug)]
 struct Mark {
     at: Duration,
@@ -95,7 +95,7 @@ impl Calls {
         self.rate(|mark| mark.n_calls.values().sum()) * self.thinned()
     }
 
-    /// How many records of calls were written for one that was read, of late.
+    /// Returns the number of records of calls that were written for each one that was read, of late.
     fn thinned(&self) -> f64 {
         let read = self.rate(|mark| mark.written.n_of_calls_read);
         if read > 0.0 { self.rate(|mark| mark.written.n_of_calls) / read } else { 1.0 }

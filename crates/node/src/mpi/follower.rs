@@ -21,7 +21,7 @@ const N_AT_ONCE: u64 = 1 << 16;
 const N_POLLS_A_LOOK: u32 = 8;
 /// Polls in an interval whose means are forecast: a second.
 const N_POLLS_AN_INTERVAL: u32 = 4;
-/// How long a stage is told that was slower than expected.
+/// Time for which a stage that was slower than expected is reported.
 const SLOW_FOR: Duration = Duration::from_secs(30);
 /// Trees that are analyzed of one job. Each takes some megabytes.
 const N_TREES_MAX: usize = 8;
@@ -31,14 +31,14 @@ const N_RANKS_MAX: usize = 2048;
 /// A job, followed since somebody asked.
 pub(super) struct Follower {
     folder: Folder,
-    /// When somebody last asked.
+    /// Time at which somebody last asked.
     pub(super) asked: Duration,
     began: Duration,
     n_polls: u32,
     found: Found,
-    /// As far as the rings that were found are read.
+    /// Progress in the rings that were found.
     readings: Vec<Progress>,
-    /// By what records call their tree.
+    /// Analyzers by the identifier of their tree in records.
     analyzers: BTreeMap<u64, Result<Box<Inside>, String>>,
     calls: Calls,
     n_of_calls_read: u64,
@@ -60,11 +60,11 @@ struct Inside {
     here: Vec<bool>,
 }
 
-/// How far a ring is read.
+/// Position up to which a ring is read.
 #[derive(Clone, Copy, Debug, Default)]
 struct Progress {
     cursor: Cursor,
-    /// When the last call that was read ended, if none was lost since.
+    /// Time at which the last call that was read ended, if none was lost since.
     until: Option<u64>,
 }
 
@@ -224,7 +224,7 @@ fn by_path((file, progress): (RingFile, Progress)) -> Known {
 }
 
 impl Inside {
-    /// Of the tree that records call `id`; why not, for people.
+    /// Begins the analysis of the tree that has this `id` in records; the error is the reason why not, for people.
     fn begin(found: &Found, id: u64) -> Result<Self, String> {
         let known = |forest: &Forest| Some((forest.hosts.clone(), forest.trees[forest.tree_of(id)?].clone()));
         let Some((hosts, tree)) = found.forest.as_ref().and_then(known) else {
@@ -258,7 +258,7 @@ impl Inside {
         self.slow.splice(0..0, slow.into_iter().map(|slow| (now, slow)));
     }
 
-    /// Of each flow that calls had, the one of most calls first.
+    /// Returns the analysis of each flow that calls had, that of most calls first.
     fn analyses(&self) -> Vec<Analysis> {
         let mut analyses = self.analyzer.analyses();
         if analyses.iter().any(|analysis| analysis.n_calls > 0) {
@@ -281,7 +281,7 @@ fn stages(found: &Found, id: u64) -> impl Iterator<Item = &RingFile> {
     found.rings.iter().filter(move |ring| ring.header.kind == RingKind::Stages && ring.header.tree == id)
 }
 
-/// Which hosts of a tree have rings here.
+/// Returns for each host of a tree whether it has rings here.
 fn here(found: &Found, id: u64, hosts: &[Host]) -> Vec<bool> {
     let ranks: BTreeSet<Rank> = stages(found, id).map(|ring| ring.header.rank).collect();
     hosts.iter().map(|host| host.ranks.iter().any(|rank| ranks.contains(rank))).collect()

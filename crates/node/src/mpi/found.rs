@@ -1,4 +1,4 @@
-//! What is in a job's folder at a moment.
+//! Content of a job's folder at a moment.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::api;
 /// Rings that are read of a job: a thousand ranks with calls, stages and two threads each.
 const N_RINGS_MAX: usize = 4096;
 
-/// What is in a job's folder at a moment.
+/// Content of a job's folder at a moment.
 pub(super) struct Found {
     pub(super) heads: Vec<Head>,
     pub(super) rings: Vec<RingFile>,

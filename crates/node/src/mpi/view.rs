@@ -17,7 +17,7 @@ const FIRST_GUEST: Rank = 1 << 16;
 pub(super) struct View {
     pub(super) tree: Tree,
     pub(super) hosts: Vec<Host>,
-    /// By the whole tree's collectors: the number here of those that are stamped here.
+    /// Numbers here of the collectors that are stamped here, by the number of the collector in the whole tree.
     numbers: Vec<Option<u16>>,
     /// Ranks whose whole way is known as far as it is here.
     residents: BTreeSet<Rank>,
@@ -27,7 +27,7 @@ pub(super) struct View {
 }
 
 impl View {
-    /// What is seen of `tree` where those of its hosts are that `here` says, one by one.
+    /// Returns the view of `tree` from a place with those of its hosts for which `here` is true, one by one.
     pub(super) fn of(tree: &Tree, hosts: &[Host], here: &[bool]) -> Self {
         let is_kept = |node: usize| here[tree.nodes[node].host];
         let places: BTreeMap<usize, usize> = (0..tree.nodes.len()).filter(|&node| is_kept(node)).zip(0..).collect();

@@ -18,7 +18,7 @@ use crate::outage::Outage;
 /// Chunks are this far apart at least, so that 100 ticks a second do not make 100 transactions.
 const PUT_EVERY: Duration = Duration::from_secs(1);
 
-/// How long to wait after a failed write, as the store does.
+/// Time to wait after a failed write, as the store does.
 const RETRY_EVERY: Duration = Duration::from_secs(3);
 
 /// Names that are remembered at most; then all are looked up anew.
@@ -38,11 +38,11 @@ pub(super) struct Collector {
     described: HashSet<String>,
     /// The round in which the node told of itself last.
     own: Option<Timestamp>,
-    /// Of the server.
+    /// The outage of the server.
     outage: Outage,
 }
 
-/// What a signal is called, and what was said of it.
+/// The name of a signal, and the state of what was written about it.
 struct Named {
     /// `None` for a signal that is not to be written.
     metric: Option<Metric>,

@@ -1,4 +1,4 @@
-//! What waits to be put into a buffer: filled by the sampler, which it never holds up, and emptied by a collector.
+//! Queue before a buffer: filled by the sampler, which it never holds up, and emptied by a collector.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

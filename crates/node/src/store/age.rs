@@ -1,4 +1,4 @@
-//! How history ages: samples become minute means, are packed into blocks, and go; minute means become hour means;
+//! Ageing of history: samples become minute means, are packed into blocks, and go; minute means become hour means;
 //! those go last. What a removed series leaves goes at once.
 //!
 //! Each piece of this work is short, because the samples of the next tick wait meanwhile.
@@ -32,7 +32,7 @@ const N_PIECES: usize = 8;
 /// Rows of a removed series that one piece looks at.
 const N_SWEPT: i64 = 20_000;
 
-/// What is known of the ageing between ticks.
+/// State of the ageing between ticks.
 #[derive(Debug)]
 pub(super) struct Ageing {
     retention: Duration,
@@ -44,9 +44,9 @@ pub(super) struct Ageing {
     means_thinned: Option<Timestamp>,
     /// Everything before this is in blocks, but for what came later than others.
     sealed_until: Option<Timestamp>,
-    /// What the file may hold.
+    /// The limit of the file's size.
     limit: Limit,
-    /// Where the sweep after a removed series goes on.
+    /// Position from which the sweep after a removed series goes on.
     sweep: Sweep,
 }
 

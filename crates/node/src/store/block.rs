@@ -1,4 +1,4 @@
-//! What a block holds: the samples or the remembered forecasts of one series over a stretch of time, compressed
+//! A block: the samples or the remembered forecasts of one series over a stretch of time, compressed
 //! without loss.
 //!
 //! Columns of numbers, in whole words or cut into planes of bytes (all first bytes, then all second ones), and
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use units::Timestamp;
 
-/// How long a block is. Longer ones compress a little better, but what is not yet in one takes ten times the room.
+/// Length of a block. Longer ones compress a little better, but what is not yet in one takes ten times the room.
 pub(super) const STRETCH: Duration = Duration::from_secs(600);
 
 /// Samples of one part of a block. A reader holds one part at a time, and 100 Hz make eight of a stretch.
@@ -27,7 +27,7 @@ pub(super) fn stretch_of(time: Timestamp) -> Timestamp {
     time.floor_to(STRETCH)
 }
 
-/// How the values of samples lie, the first byte of a part. Shares of some ticks repeat, and words that repeat
+/// Layout of the values of samples, the first byte of a part. Shares of some ticks repeat, and words that repeat
 /// compress to half of what planes do; of values that hardly do, planes are a tenth smaller. Both are tried.
 const WORDS: u8 = 0;
 const PLANES: u8 = 1;

@@ -1,4 +1,4 @@
-//! What waits to be written: filled by the sampler, which it never holds up, and emptied by the store's thread.
+//! Queue of batches to be written: filled by the sampler, which it never holds up, and emptied by the store's thread.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ pub(crate) const BACKLOG_SAMPLES_MAX: usize = 500_000;
 /// The most samples that one transaction writes, so that draining a backlog does not undo itself at the first error.
 const TRANSACTION_SAMPLES_MAX: usize = 20_000;
 
-/// What one tick or one request gives to write.
+/// Changes of one tick or one request that are to be written.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Batch {
     /// Series that were not there before.
@@ -29,7 +29,7 @@ pub(crate) struct Batch {
     /// Fits that were cancelled: the series, and the number of the sample after which each was due.
     pub(crate) cancelled: Vec<(i64, u64)>,
     pub(crate) states: Vec<Saved>,
-    /// When the batch is a tick's.
+    /// The moment of the tick, if the batch is a tick's.
     pub(crate) tick: Option<Moment>,
 }
 
@@ -50,7 +50,7 @@ impl Batch {
     }
 }
 
-/// When a tick was.
+/// The moment of a tick.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment {
     /// The label of its samples.
@@ -67,10 +67,10 @@ pub(crate) struct Row {
     pub(crate) value: f64,
 }
 
-/// How writing goes.
+/// Status of writing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Status {
-    /// What SQLite said when writing failed the last time; `None` when it succeeded.
+    /// The error of SQLite when writing failed the last time; `None` when it succeeded.
     pub(crate) problem: Option<String>,
     /// Samples that wait.
     pub(crate) n_waiting: usize,
@@ -100,10 +100,10 @@ struct State {
     is_over: bool,
 }
 
-/// Tells whoever waits that the thread is gone, also where it panics.
+/// Guard that notifies whoever waits that the thread is gone, also if it panics.
 pub(super) struct Ending(Arc<Inbox>);
 
-/// What the thread is to do.
+/// Work of the thread.
 #[derive(Debug)]
 pub(super) enum Work {
     /// Write these, then say [`Inbox::done`] or [`Inbox::failed`].
@@ -204,7 +204,7 @@ impl Inbox {
         drop(self.changed.wait_timeout_while(state, span, is_patient).unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// What says that the thread is gone, when it is dropped.
+    /// Returns a guard that reports the end of the thread when it is dropped.
     pub(super) fn ending(self: &Arc<Self>) -> Ending {
         Ending(Arc::clone(self))
     }
@@ -230,8 +230,8 @@ impl Drop for Ending {
 }
 
 impl State {
-    /// What is not a sample of a batch that is given up, goes to the next one: a series that is not written would
-    /// leave its samples without a name.
+    /// Gives up the samples of the oldest batches while too many wait. The rest of such a batch goes to the next one: a
+    /// series that is not written would leave its samples without a name.
     fn make_room(&mut self) {
         while self.status.n_waiting > BACKLOG_SAMPLES_MAX && self.waiting.len() > 1 {
             let Some(mut oldest) = self.waiting.pop_front() else { return };

@@ -25,7 +25,7 @@ const PAGES_FREED: u64 = 1000;
 /// Free pages that stay for what is written next.
 const PAGES_SPARE: u64 = 2048;
 
-/// What the file may hold.
+/// Limit of the file's size.
 #[derive(Debug)]
 pub(super) struct Limit {
     size_max: ByteCount,
@@ -33,7 +33,7 @@ pub(super) struct Limit {
     was_full: bool,
 }
 
-/// What there can be too much of, in the order in which it goes.
+/// Kinds of history that there can be too much of, in the order in which they go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Samples,
@@ -78,8 +78,8 @@ fn give_back(connection: &Connection, n_pages: u64) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// What goes first, and the moment of the oldest of it: what is too old by the shares that samples, minutes and hours
-/// have of the past without a limit, each [`MEANS_KEPT`] times as long as the one before.
+/// Returns the kind that goes first, and the moment of the oldest of it: what is too old by the shares that samples,
+/// minutes and hours have of the past without a limit, each [`MEANS_KEPT`] times as long as the one before.
 fn first_to_go(connection: &Connection, newest: Timestamp) -> rusqlite::Result<Option<(Kind, Timestamp)>> {
     let share = u128::from(MEANS_KEPT);
     let candidates = [
@@ -98,7 +98,7 @@ fn first_to_go(connection: &Connection, newest: Timestamp) -> rusqlite::Result<O
     Ok(first.map(|(_, kind, oldest)| (kind, oldest)))
 }
 
-/// How long the file is, and how much of it holds something.
+/// Length of the file, and the part of it that holds something.
 struct Size {
     n_pages: u64,
     n_free: u64,

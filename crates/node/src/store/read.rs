@@ -64,7 +64,7 @@ fn about(row: &SqlRow<'_>) -> rusqlite::Result<Option<About>> {
     }))
 }
 
-/// What a sensor's series measures; `None` for a family that the table had once.
+/// Returns the signal that a sensor's series measures; `None` for a family that the table had once.
 fn signal(row: &SqlRow<'_>) -> rusqlite::Result<Option<Signal>> {
     let pattern: String = row.get::<_, Option<_>>("family")?.unwrap_or_default();
     let Some(labels) = row.get::<_, Option<String>>("labels")? else {
@@ -193,8 +193,8 @@ pub(crate) fn samples(
     Ok(labelled.filter(|sample| range.contains(&sample.time) && sample.time == sample.time.floor_to(step)).collect())
 }
 
-/// What is in no block yet. One look-up for each slot, because the table is clustered by time and holds all series:
-/// to look at everything between would take much longer.
+/// Reads the samples that are in no block yet. One look-up for each slot, because the table is clustered by time and
+/// holds all series: to look at everything between would take much longer.
 fn single_samples(
     connection: &Connection,
     key: i64,
@@ -237,7 +237,7 @@ fn ends(
     Ok(end("ASC")?.zip(end("DESC")?))
 }
 
-/// What `unpack` finds in the stretches of `range` that `table` has blocks of.
+/// Returns the rows that `unpack` finds in the stretches of `range` that `table` has blocks of.
 fn stretches<T>(
     connection: &Connection,
     table: &str,
@@ -287,7 +287,7 @@ pub(crate) fn minutes(
     Ok(all)
 }
 
-/// As many samples in all as the hour had.
+/// Splits an hour into minutes with as many samples in all as the hour had.
 fn minutes_of(hour: Mean) -> impl Iterator<Item = Mean> {
     const N: u64 = HOUR.as_secs() / MINUTE.as_secs();
     let n_until = move |minute: u64| u64::from(hour.n) * minute / N;

@@ -17,7 +17,7 @@ const LOCK_NAME: &str = "foretop.lock";
 /// Digits of the longest process id.
 const PID_WIDTH: usize = 10;
 
-/// How long a reader waits for the writer, and the other way round. In WAL mode neither has to.
+/// Time that a reader waits for the writer, and the other way round. In WAL mode neither has to.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The write-ahead log is cut back to this after a checkpoint.
@@ -45,7 +45,7 @@ const TABLES: &str = "
     INSERT INTO progress VALUES (0);
 ";
 
-/// What version 2 did not have: blocks of what is older, and means of an hour. What is in the tables before is packed
+/// Changes from version 2 to 3: blocks of what is older, and means of an hour. What is in the tables before is packed
 /// as the store ages.
 const FROM_2_TO_3: &str = "
     CREATE TABLE sample_block (
@@ -62,20 +62,20 @@ const FROM_2_TO_3: &str = "
     ) WITHOUT ROWID, STRICT;
 ";
 
-/// What version 3 did not have: the states of series, and the fits that a replay leaves out.
+/// Changes from version 3 to 4: the states of series, and the fits that a replay leaves out.
 const FROM_3_TO_4: &str = "
     CREATE TABLE cancelled (series INTEGER NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (series, number)) WITHOUT ROWID, STRICT;
     CREATE TABLE state (series INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;
 ";
 
-/// What version 1 did not have: feeds beside the host, and signals that are not in the table of families.
+/// Changes from version 1 to 2: feeds beside the host, and signals that are not in the table of families.
 const FROM_1_TO_2: &str = "
     ALTER TABLE series ADD COLUMN feed TEXT;
     ALTER TABLE series ADD COLUMN kind TEXT;
     ALTER TABLE series ADD COLUMN labels TEXT;
 ";
 
-/// Why the store cannot be opened.
+/// The reason why the store cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -84,7 +84,7 @@ pub enum StoreError {
     NotWritable {
         /// The directory.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// Another process uses the data directory.
@@ -104,7 +104,7 @@ pub enum StoreError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault of the file.
         problem: String,
     },
     /// A later version of this program made the file.
@@ -123,7 +123,7 @@ pub enum StoreError {
     Unopened {
         /// The file.
         path: PathBuf,
-        /// What SQLite said.
+        /// The error of SQLite.
         source: rusqlite::Error,
     },
     /// No thread can be made to write it.
@@ -131,12 +131,12 @@ pub enum StoreError {
     NoThread {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// Where the database is.
+/// The place of the database.
 #[derive(Debug)]
 pub(super) struct Place {
     path: PathBuf,
@@ -146,7 +146,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// In a directory, which is made if it is not there, and locked.
+    /// Opens a place in a directory, which is made if it is not there, and locked.
     pub(super) fn directory(path: &Path) -> Result<Self, StoreError> {
         let not_writable = |source| StoreError::NotWritable { path: path.to_owned(), source };
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(not_writable)?;
@@ -159,7 +159,7 @@ impl Place {
         Ok(Self { path: database, flags: OpenFlags::SQLITE_OPEN_NO_MUTEX, _lock: Some(lock) })
     }
 
-    /// In memory, shared by the connections of this place alone.
+    /// Returns a place in memory, shared by the connections of this place alone.
     pub(super) fn memory() -> Self {
         static N_PLACES: AtomicU64 = AtomicU64::new(0);
         let name = format!("file:/foretop-{}?vfs=memdb", N_PLACES.fetch_add(1, Ordering::Relaxed));
@@ -192,7 +192,7 @@ impl Place {
         open().map_err(|error| self.explain(error))
     }
 
-    /// That the file is empty, or ours and of a version we know.
+    /// Checks that the file is empty, or ours and of a known version.
     fn check(&self, connection: &Connection) -> Result<(), StoreError> {
         let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
         let look = || Ok((pragma("application_id")?, pragma("user_version")?, n_tables(connection)?));
@@ -203,7 +203,7 @@ impl Place {
         }
     }
 
-    /// What an error of SQLite on this file means.
+    /// Returns the meaning of an error of SQLite on this file.
     pub(super) fn explain(&self, error: rusqlite::Error) -> StoreError {
         match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => self.damaged(message(&error)),
@@ -237,7 +237,7 @@ pub(super) fn message(error: &rusqlite::Error) -> String {
     }
 }
 
-/// Who has the lock of a data directory.
+/// The holder of the lock of a data directory.
 enum Lock {
     /// This process, for as long as the file is open.
     Ours(File),

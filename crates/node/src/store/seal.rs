@@ -97,7 +97,7 @@ fn add_samples(
     Ok(())
 }
 
-/// By time; where both have a sample, that of `known`.
+/// Merges samples by time; if both have a sample, that of `known` stays.
 pub(super) fn merged(known: Vec<Sample>, late: Vec<Sample>) -> Vec<Sample> {
     let mut all = known;
     all.extend(late);

@@ -73,7 +73,7 @@ fn add(connection: &Connection, added: &[About]) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// What tells where a series comes from. A family of the table is known by its pattern alone.
+/// Columns that identify the source of a series. A family of the table is known by its pattern alone.
 #[derive(Default)]
 struct Columns<'a> {
     source: &'static str,

@@ -18,7 +18,7 @@ use crate::schedule::times;
 const STEP: Duration = Duration::from_secs(300);
 const HORIZON: Duration = Duration::from_secs(6 * 3600);
 
-/// What is usual is what was over a week, and is looked up again after some hours.
+/// Length of the past that defines the usual range, and the time after which that range is looked up again.
 const WEEK: Duration = Duration::from_secs(7 * 86_400);
 const REFRESH_EVERY: Duration = Duration::from_secs(6 * 3600);
 
@@ -39,13 +39,13 @@ const RATIO_MIN: f64 = 2.0;
 /// Those that are told, at most.
 const N_TOLD_MAX: usize = 10;
 
-/// What is usual for each series, and which will leave it.
+/// The usual range of each series, and the series that will leave it.
 #[derive(Debug, Default)]
 pub(super) struct Excursions(BTreeMap<Arc<str>, Known>);
 
 #[derive(Debug)]
 struct Known {
-    /// When it is to be looked up again.
+    /// Time at which the usual range is to be looked up again.
     until: Timestamp,
     usual: State,
     found: Vec<api::Excursion>,
@@ -192,7 +192,7 @@ impl Known {
     }
 }
 
-/// What is asked of a series that was like this for a week.
+/// Returns the questions about a series that had these values for a week.
 fn questions(concern: Concern, week: &[f64], n_leads: usize) -> Vec<Question> {
     match concern {
         Concern::Usual => Usual::of(week).map_or_else(Vec::new, |usual| usual.questions(n_leads).to_vec()),

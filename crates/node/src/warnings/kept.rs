@@ -1,4 +1,4 @@
-//! What outlives a restart: which warnings stand, which are silenced, and what nobody was told yet.
+//! State that outlives a restart: the warnings that stand, the silences, and the alerts that nobody was sent yet.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,11 +15,11 @@ const NAME: &str = "warnings.json";
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Kept {
-    /// By the names of rules.
+    /// Standing warnings by the names of rules.
     pub(super) standing: BTreeMap<String, Stood>,
     /// Rules of which nobody is told, and until when.
     pub(super) silences: BTreeMap<String, Timestamp>,
-    /// By the names of ways.
+    /// Waiting alerts by the names of ways.
     pub(super) waiting: BTreeMap<String, Vec<Alert>>,
 }
 
@@ -27,11 +27,11 @@ pub(super) struct Kept {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Stood {
     pub(super) since: Timestamp,
-    /// What others were told of it; nothing where it was silent.
+    /// The alert that others were sent of the warning; nothing if the rule was silent.
     pub(super) told: Option<Alert>,
 }
 
-/// Where it is, and what is there.
+/// The path of the file, and its content.
 #[derive(Debug)]
 pub(super) struct File {
     path: PathBuf,
@@ -39,7 +39,7 @@ pub(super) struct File {
 }
 
 impl File {
-    /// That of a data directory. One that cannot be read is moved out of the way, and said so.
+    /// Opens the file of a data directory. One that cannot be read is moved out of the way, and this is reported.
     pub(super) fn open(directory: &Path) -> (Self, Kept) {
         let path = directory.join(NAME);
         let kept: Kept = whole::read(&path, "which warnings stood, so that they are raised anew", |bytes| {

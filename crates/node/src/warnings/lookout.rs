@@ -14,10 +14,10 @@ const N_RUNNING_MAX: usize = 2000;
 /// Steps that a look reads at most to begin outlooks, which takes some ten seconds: the others wait for the next look.
 const N_STEPS_MAX: usize = 4_000_000;
 
-/// What answers are worth is looked at again after so long, of one outlook at each look.
+/// Time after which the worth of answers is computed again, of one outlook at each look.
 const RENEW_AFTER: Duration = Duration::from_secs(86_400);
 
-/// What an outlook is of, and how far it goes: several rules may ask the same one.
+/// The expression and the horizon of an outlook: several rules may ask the same one.
 pub(super) type Key = (String, Duration);
 
 /// The outlook that a rule asks.
@@ -28,7 +28,7 @@ pub(super) fn key(rule: &Rule) -> Key {
 #[derive(Debug)]
 pub(super) struct Lookout {
     running: HashMap<Key, Running>,
-    /// What each is asked, and for how long that has to last.
+    /// The statements that each outlook is asked, and the time for which each has to last.
     wanted: HashMap<Key, Vec<(Statement, Option<Duration>)>>,
     limits: Limits,
     /// Those that were begun at this look, and the steps that may still be read for others.
@@ -38,7 +38,7 @@ pub(super) struct Lookout {
     may_renew: bool,
 }
 
-/// What rules may take.
+/// Limits of the outlooks of rules.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     pub(super) n_running: usize,

@@ -9,7 +9,7 @@ use super::whole;
 
 const NAME: &str = "rules.toml";
 
-/// In the order in which they were made.
+/// Rules of the page, in the order in which they were made.
 #[derive(Debug, Default)]
 pub(crate) struct PageRules {
     /// `None` where they are kept in memory alone.
@@ -18,7 +18,7 @@ pub(crate) struct PageRules {
 }
 
 impl PageRules {
-    /// Where a data directory keeps them.
+    /// Returns the path of the rules in a data directory.
     pub(super) fn place(directory: &Path) -> PathBuf {
         directory.join(NAME)
     }

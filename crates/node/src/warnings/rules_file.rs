@@ -13,7 +13,7 @@ pub struct RulesFile {
     rules: Rules,
 }
 
-/// Why there are no rules.
+/// The reason why there are no rules.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RulesFileError {
@@ -22,7 +22,7 @@ pub enum RulesFileError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The reason why not.
         source: std::io::Error,
     },
     /// It has no rules.
@@ -30,7 +30,7 @@ pub enum RulesFileError {
     Rules {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The reason why not.
         source: RulesError,
     },
 }
@@ -51,12 +51,12 @@ impl RulesFile {
         }
     }
 
-    /// Where it is.
+    /// Returns the path of the file.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What is in it.
+    /// Returns the rules in the file.
     #[must_use]
     pub fn rules(&self) -> &Rules {
         &self.rules

@@ -23,15 +23,15 @@ pub(super) struct Running {
     pub(super) n_leads: usize,
     /// Steps that it has taken.
     pub(super) n_taken: usize,
-    /// Where the last known step begins.
+    /// Start of the last known step.
     pub(super) known: Timestamp,
     /// Its value.
     pub(super) last: f64,
-    /// Where the next step begins: until it has ended there is nothing new to say.
+    /// Start of the next step: until that has ended there is nothing new to forecast.
     pub(super) next: Timestamp,
-    /// Where the next step began when it was made.
+    /// Start of the next step when the outlook was made.
     pub(super) begun: Timestamp,
-    /// What answers to its questions are worth.
+    /// The worth of the answers to each question.
     pub(super) worth: Vec<(Question, Worth)>,
 }
 
@@ -60,7 +60,7 @@ impl Running {
         }
     }
 
-    /// What an answer to a question is worth.
+    /// Returns the worth of an answer to a question.
     pub(super) fn worth(&self, question: &Question) -> Worth {
         self.worth.iter().find(|(known, _)| known == question).map_or(Worth::FULL, |(_, worth)| *worth)
     }

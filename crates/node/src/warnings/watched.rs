@@ -21,24 +21,24 @@ pub(super) struct Watched {
     pub(super) rule: Rule,
     alarm: Alarm,
     since: Option<Timestamp>,
-    /// What others were told when it was raised, until they are told that it is over.
+    /// The alert that others were sent when the warning was raised, until they are told that the warning is over.
     told: Option<Alert>,
     said: Option<Said>,
-    /// When it was asked last.
+    /// Time at which the rule was asked last.
     asked: Option<Timestamp>,
-    /// Since when one of its signals has been silent, as of the last look.
+    /// Time since which one of the rule's signals has been silent, as of the last look.
     silent_since: Option<Timestamp>,
     problem: Option<String>,
 }
 
-/// What was said of it last.
+/// The last answer to the rule's question.
 #[derive(Clone, Copy, Debug)]
 struct Said {
     chance: Chance,
-    /// Where the last known step begins.
+    /// Start of the last known step.
     origin: Timestamp,
     step: Duration,
-    /// Where the next step begins.
+    /// Start of the next step.
     next: Timestamp,
 }
 
@@ -82,7 +82,7 @@ impl Watched {
         self.asked
     }
 
-    /// What outlives a restart; `None` where it does not stand.
+    /// Returns the state that outlives a restart; `None` if the warning does not stand.
     pub(super) fn stood(&self) -> Option<Stood> {
         Some(Stood { since: self.since?, told: self.told.clone() })
     }
@@ -157,8 +157,8 @@ impl Watched {
         })
     }
 
-    /// What has changed since others were told last. Who was told that it stands is told of its end as well, whatever was silenced
-    /// since. A warning that stands is told again after `repeat`.
+    /// Returns the change since others were told last. Whoever was told that a warning stands is told of its end as
+    /// well, whatever was silenced since. A warning that stands is told again after `repeat`.
     pub(super) fn change(
         &mut self,
         standing: Option<&Alert>,
@@ -179,20 +179,20 @@ impl Watched {
         Some(change)
     }
 
-    /// What was said of it, and whether that is from long ago.
+    /// Returns the last answer as text, and whether that is from long ago.
     fn summary(&self, said: Said, now: Timestamp) -> String {
         let since = self.no_sample_since(now).map(|since| format!("; no sample since {since}"));
         self.rule.says(said.chance.probability) + &since.unwrap_or_default()
     }
 
-    /// Since when one of its signals has been silent. A ratio is not known while its divisor is 0, though its signals are: that counts from
-    /// when it was asked last, which may be long ago for want of room.
+    /// Returns the time since which one of the rule's signals has been silent. A ratio is not known while its divisor
+    /// is 0, though its signals are: that counts from when it was asked last, which may be long ago for want of room.
     fn no_sample_since(&self, now: Timestamp) -> Option<Timestamp> {
         let unknown = |said: Said| no_sample_since(said.origin + said.step, said.step, self.asked.unwrap_or(now));
         self.silent_since.or_else(|| self.said.and_then(unknown))
     }
 
-    /// As it is told over HTTP.
+    /// Returns the warning as the HTTP interface shows it.
     pub(super) fn show(&self, silent_until: Option<Timestamp>, now: Timestamp) -> api::Warning {
         let Rule { name, when, within, lasting, raise, clear } = &self.rule;
         api::Warning {
@@ -215,7 +215,7 @@ impl Watched {
     }
 }
 
-/// Where the node whose page is at `page` draws what a rule is about.
+/// Returns the address at which the node whose page is at `page` draws the series of a rule.
 fn picture_url(page: &str, rule: &Rule) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.append_pair("statement", &rule.when.to_string()).append_pair("within", &span::format(rule.within));

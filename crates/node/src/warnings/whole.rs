@@ -7,8 +7,8 @@ use std::path::Path;
 /// The most that is read: ten thousand changes for each of some ways.
 const BYTES_MAX: u64 = 64 << 20;
 
-/// What `parse` makes of a file, or nothing of one that is not there. One that cannot be read is moved out of the way, and said so
-/// with what that has `lost`.
+/// Reads a file with `parse`, or returns the default if there is none. One that cannot be read is moved out of the way,
+/// and this is reported with what that has `lost`.
 pub(super) fn read<T: Default>(path: &Path, lost: &str, parse: impl FnOnce(&[u8]) -> io::Result<T>) -> T {
     if !path.exists() {
         return T::default();

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use units::Rank;
 
-/// What ranks tell each other: as text between processes, as it is between threads.
+/// Message between ranks: as text between processes, as it is between threads.
 pub(crate) trait Word: Serialize + DeserializeOwned + Clone + Send + 'static {}
 
 impl<T: Serialize + DeserializeOwned + Clone + Send + 'static> Word for T {}

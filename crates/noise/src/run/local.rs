@@ -31,12 +31,12 @@ const N_STRETCHES: usize = 600;
 const N_UNITS: f64 = 1_000.0;
 /// Looks at the clock, or steps of it, that a piece of such work is at least as long as.
 const UNIT_LOOKS_MIN: f64 = 10.0;
-/// How long whoever waits sleeps; when it wakes, it disturbs a core.
+/// Time for which a waiting thread sleeps; when the thread wakes, it disturbs a core.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(250);
 /// Kinds of evidence that are told of for a cause.
 const N_EVIDENCE_MAX: usize = 6;
 
-/// What one thread brings home.
+/// Results of one thread.
 struct Raw {
     cpu: u32,
     thread: i32,
@@ -53,24 +53,24 @@ struct Told {
     spectrum: Option<SpectrumSeen>,
 }
 
-/// Why a host cannot be watched.
+/// Reasons why a host cannot be watched.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LocalError {
     /// A core that the system does not give.
     #[error("cannot bind a thread to core {cpu}")]
     Bind {
-        /// Which.
+        /// The core.
         cpu: u32,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// No thread.
     #[error("cannot start a thread for core {cpu}")]
     Thread {
-        /// Which.
+        /// The core.
         cpu: u32,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// The result takes no more.
@@ -188,7 +188,7 @@ fn by_work(
     (lengths, watch.end())
 }
 
-/// What the kernel's events say, if there are any.
+/// The kernel's events, if there are any, by which detours are judged.
 struct Judge<'a> {
     events: Option<&'a Activities>,
     offset_ns: i64,
@@ -369,7 +369,7 @@ pub(super) fn envelope(name: String, what: &str, pieces: impl Iterator<Item = (u
     Envelope { name, what: what.to_owned(), points }
 }
 
-/// Who took the time of each detour: by the kernel's events where there are any of that time, else by its counters.
+/// Returns each detour with its cause: by the kernel's events if there are any of that time, else by its counters.
 fn judged(cpu: u32, detours: &[Detour], watched: Option<&Watched>, judge: &Judge) -> Vec<DetourSeen> {
     let looks: HashMap<usize, &crate::cause::Look> =
         watched.into_iter().flat_map(|watched| &watched.looks).filter_map(|look| Some((look.detour?, look))).collect();

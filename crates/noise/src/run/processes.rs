@@ -16,7 +16,7 @@ pub(crate) struct Process<'a> {
 }
 
 impl<'a> Process<'a> {
-    /// That of `session`. Collective.
+    /// Builds the process of `session`. Collective.
     #[must_use]
     pub(crate) fn new(session: &'a Session) -> Self {
         Self { session, host: session.host() }

@@ -20,7 +20,7 @@ type Slot = Mutex<Option<Box<dyn Any + Send>>>;
 /// All of them.
 pub(crate) struct Team {
     n_arrived: AtomicU32,
-    /// How often all were there.
+    /// Number of times that all threads were there.
     n_meetings: AtomicU32,
     /// Whether one of them panicked, and the rest would wait for ever.
     is_broken: AtomicBool,
@@ -36,7 +36,7 @@ pub(crate) struct Member<'a> {
 }
 
 impl Team {
-    /// Of so many.
+    /// Builds a team of so many threads.
     #[must_use]
     pub(crate) fn new(n_threads: u32) -> Self {
         let numbers = || (0..n_threads).map(|_| AtomicU64::new(0)).collect();
@@ -49,7 +49,7 @@ impl Team {
         }
     }
 
-    /// That of `rank`, for its thread.
+    /// Returns the member of `rank`, for its thread.
     #[must_use]
     pub(crate) fn member(&self, rank: Rank) -> Member<'_> {
         Member { team: self, rank }

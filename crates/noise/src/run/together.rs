@@ -30,7 +30,7 @@ const N_WARM: usize = 50;
 const N_CALLS: u64 = 100;
 /// Allreduces that are timed at most, or for so long.
 const N_CALLS_MAX: u64 = 20_000;
-/// How long allreduces are timed at most; a tenth of the run, if that is less.
+/// Longest time for which allreduces are timed; a tenth of the run, if that is less.
 const CALLS_SPAN_MAX: Duration = Duration::from_millis(500);
 /// Iterations of the first block, which tell how many make a second.
 const N_FIRST: u64 = 10;
@@ -39,27 +39,27 @@ const BLOCK: Duration = Duration::from_secs(1);
 /// Iterations whose lateness is put together at once.
 const N_CHUNK: usize = 1 << 16;
 
-/// What all parts of a run share.
+/// Context that all parts of a run share.
 struct Run<'a, G> {
     group: &'a G,
     clock: Stopwatch,
     place: &'a Placement,
-    /// Where on its host this rank is to be bound if noise is made there.
+    /// The core of its host to which this rank is to be bound if noise is made there.
     cpu: u32,
     thresholds_ns: Vec<f64>,
     allreduce: Allreduce,
     seed: u64,
 }
 
-/// What one rank measured in a part.
+/// Measurements of one rank in a part.
 struct Measured {
     times: Times,
-    /// By how much the length of its work moved, at the worst.
+    /// Change of the length of its work, at the worst.
     drift_ratio: f64,
     waited_ratio: Option<f64>,
 }
 
-/// What one rank says of itself after a part.
+/// Report of one rank after a part.
 #[derive(Clone, Serialize, Deserialize)]
 struct Told {
     summaries: [Summary; 3],
@@ -103,7 +103,7 @@ pub(crate) fn together<G: Group>(
     plan.works.iter().try_for_each(|work| part(&run, plan, *work, header, writer, tell))
 }
 
-/// Those given, and the mean latency in its place among them.
+/// Returns the thresholds given, and the mean latency in its place among them.
 fn thresholds_ns(given: &[Duration], mean_ns: f64) -> Vec<f64> {
     let mut all: Vec<f64> = given.iter().map(|threshold| threshold.as_nanos() as f64).chain([mean_ns]).collect();
     all.sort_unstable_by(f64::total_cmp);
@@ -111,7 +111,7 @@ fn thresholds_ns(given: &[Duration], mean_ns: f64) -> Vec<f64> {
     all
 }
 
-/// How long an allreduce takes with nothing computed in between. Collective.
+/// Measures the length of an allreduce with nothing computed in between. Collective.
 fn time_allreduce(group: &impl Group, clock: &Stopwatch, time: Duration) -> Allreduce {
     let call = || {
         let before_ns = clock.elapsed_ns();
@@ -214,7 +214,8 @@ fn iterations<G: Group>(
     }
 }
 
-/// How many iterations follow after `done` that took `elapsed_ns`; none when the time is over or the room full.
+/// Returns the number of iterations that follow after `done` that took `elapsed_ns`; none if the time is over or the
+/// room full.
 fn next_block(elapsed_ns: u64, target_ns: u64, done: u64, n_room: u64) -> u64 {
     let left = n_room - done.min(n_room);
     if done == 0 {

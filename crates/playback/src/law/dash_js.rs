@@ -17,7 +17,7 @@ use crate::{Limits, Situation};
 
 /// The least that the buffer is to hold.
 const BUFFER_SECONDS: f64 = 0.5;
-/// How steep it is, in a second.
+/// The steepness of the curve, in a second.
 const STEEPNESS: f64 = 5.0;
 /// Latency that is near enough, as a share of the target.
 const NEAR_ENOUGH: f64 = 0.02;

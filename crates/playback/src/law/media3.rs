@@ -9,7 +9,7 @@
 use super::State;
 use crate::Situation;
 
-/// Of the rate, for each second behind.
+/// Gain of the rate, for each second behind.
 const GAIN: f64 = 0.1;
 const RATES: (f64, f64) = (0.97, 1.03);
 const UPDATE_SECONDS: f64 = 1.0;

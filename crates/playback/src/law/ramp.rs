@@ -1,4 +1,4 @@
-//! From one rate to another without being heard.
+//! Ramp from one rate to another without being heard.
 //!
 //! ```text
 //! rate' = rate + STEP * sign(wish - rate)    if |wish - rate| >= STEP and the rate has held for STEP / SLEW seconds
@@ -13,7 +13,7 @@ const SLEW_PER_SECOND: f64 = 0.02;
 /// The smallest change, and so the dead band. Safari stalls for a moment at each change, so there are at most two a second.
 const STEP: f64 = 0.01;
 
-/// What rounding in sums may take from a whole step.
+/// The most that rounding in sums may take from a whole step.
 const ROUNDING: f64 = 1e-9;
 
 /// The next rate on the way to `wish`. Where no rate was heard before, the wish itself in whole steps, towards slow.

@@ -27,7 +27,7 @@ pub(super) fn rate(state: State, situation: &Situation, limits: Limits) -> f64 {
     towards(limits.clamp(wish, situation.requested_rate), state)
 }
 
-/// What is asked for before any bound.
+/// Returns the rate that is asked for before any bound.
 fn asked(situation: &Situation) -> f64 {
     let spare = (situation.buffer_seconds - situation.start_seconds).max(0.0);
     let behind = situation.live.map_or(0.0, |live| (live.offset_seconds - live.target_seconds).min(spare));

@@ -19,10 +19,10 @@ const SLOW: f64 = 0.95;
 const FAST: f64 = 1.1;
 /// Share of the goal at which a short buffer plays slower.
 const LOW_RATIO: f64 = 0.5;
-/// From the target of a live medium, to either side.
+/// Tolerance around the target of a live medium, to either side.
 const TOLERANCE_SECONDS: f64 = 0.5;
 
-/// What rounding may take from a full buffer.
+/// The most that rounding may take from a full buffer.
 const ROUNDING_SECONDS: f64 = 1e-9;
 
 pub(super) fn rate(state: State, situation: &Situation) -> f64 {

@@ -1,4 +1,4 @@
-//! From one place of the input to another, without a click and without a change of loudness.
+//! Cross-fade from one place of the input to another, without a click and without a change of loudness.
 //!
 //! With `w` from 0 to 1 along half a period of a cosine and `s` the similarity of both places,
 //!

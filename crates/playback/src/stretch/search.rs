@@ -11,7 +11,7 @@ use super::{Format, Tier};
 /// below half of it.
 const LOW_RATE_HERTZ: u32 = 6_000;
 
-/// How many of the best lags at the low sample rate are looked at closely.
+/// The number of the best lags at the low sample rate that are looked at closely.
 const N_CLOSE: usize = 3;
 
 /// Sums that are kept side by side, so that the compiler adds them in one instruction.
@@ -116,7 +116,7 @@ impl Search {
     }
 }
 
-/// How similar two places are, from -1 to 1, of which the first has a known energy; -1 if that is not a number.
+/// Returns the similarity of two places, of which the first has a known energy, from -1 to 1; -1 if not a number.
 fn similarity(overlap: &[f32], energy: f32, place: &[f32]) -> f32 {
     let both = energy + product(place, place);
     let similarity = if both == 0.0 { 1.0 } else { 2.0 * product(overlap, place) / both };

@@ -32,7 +32,7 @@ pub struct Signalsmith {
     beginning: Option<Vec<f32>>,
     /// Frames of input that are not played, with their rates: what the vocoder has heard is ahead of what it plays.
     due: VecDeque<(usize, f64)>,
-    /// What was made and not pulled.
+    /// Output that was made and not pulled.
     made: Vec<f32>,
     /// Output that is due, less than a frame.
     part_frames: f64,
@@ -71,7 +71,7 @@ impl Signalsmith {
         })
     }
 
-    /// What samples are.
+    /// Returns the format of the samples.
     #[must_use]
     pub fn format(&self) -> Format {
         self.format

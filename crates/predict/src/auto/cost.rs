@@ -1,4 +1,4 @@
-//! Who may be a candidate: what each model costs per sample, and how many of them a budget pays for.
+//! Eligible candidates: the cost per sample of each model, and the number of models that a budget pays for.
 //!
 //! Costs follow from the specification alone, so that the same text has the same candidates everywhere.
 
@@ -14,11 +14,11 @@ struct Entry {
     /// The longest lead that it speaks for: a simulated forecast costs too much to be made for long ones, and there it
     /// says what linear ones say.
     reach: usize,
-    /// How many times less often than the others it is fitted, because its fit costs more than all of theirs.
+    /// Factor by which it is fitted less often than the others, because its fit costs more than all of theirs.
     patience: usize,
 }
 
-/// In the order in which they are taken in: the most useful for their cost first.
+/// The possible candidates in the order in which they are admitted: the most useful for their cost first.
 const ENTRIES: [Entry; 10] = [
     Entry::new("LAST"),
     Entry::new("MEAN"),

@@ -1,4 +1,4 @@
-//! How wrong every candidate was lately at each lead, and what its word weighs for it.
+//! Discounted squared error of each candidate at each lead, and the weights derived from it.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,13 +7,13 @@ use crate::ladder::Ladder;
 /// The leads at which candidates are judged: every lead up to 4, two an octave up to 32, one an octave beyond.
 pub(super) const LADDER: Ladder<13> = Ladder::new([1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256]);
 
-/// How many leads those are.
+/// Number of these leads.
 pub(super) const N_LEADS: usize = LADDER.leads.len();
 
 /// Steps after which an error counts for a third, at short leads.
 const MEMORY: f64 = 200.0;
 
-/// At long leads an error counts for longer: as many leads, because neighbouring errors say nearly the same.
+/// Memory at long leads, in leads: an error counts for longer there, because neighbouring errors are nearly the same.
 const MEMORY_LEADS: f64 = 8.0;
 
 /// The weight of a candidate goes with this power of one over its mean squared error.
@@ -44,7 +44,7 @@ pub(super) struct LeadRecord {
     pub(super) combined_square: f64,
     /// Errors of the combination that count.
     pub(super) n: f64,
-    /// Of each candidate; they sum to 1, or all are 0 while there is none.
+    /// Weight of each candidate; the weights sum to 1, or all are 0 while there is none.
     pub(super) weights: Vec<f64>,
 }
 
@@ -94,12 +94,13 @@ impl Record {
         self.n_candidates = n_candidates;
     }
 
-    /// Of the candidate, for a lead at this place of the ladder.
+    /// Returns the weight of the candidate, for a lead at this place of the ladder.
     pub(super) fn weight(&self, candidate_idx: usize, (below, share): (usize, f64)) -> f64 {
         self.between(below, share, |lead| lead.weights[candidate_idx])
     }
 
-    /// How many leads of the candidate's forecast count; beyond them it has no weight.
+    /// Returns the number of leads of the candidate's forecast that count; beyond these leads the candidate has no
+    /// weight.
     pub(super) fn n_leads_heard(&self, candidate_idx: usize) -> usize {
         match self.leads.iter().rposition(|lead| lead.weights[candidate_idx] > 0.0) {
             None => 0,
@@ -158,7 +159,7 @@ impl Record {
         }
     }
 
-    /// What the candidate says at this step; nothing if `means` is empty.
+    /// Stores the candidate's forecast made at this step; none if `means` is empty.
     pub(super) fn note(&mut self, candidate_idx: usize, means: &[f64]) {
         for due in LADDER.due(self.clock) {
             self.said[due.slot * (self.n_candidates + 1) + candidate_idx] =
@@ -166,7 +167,7 @@ impl Record {
         }
     }
 
-    /// What all of them say together, once each of them was noted.
+    /// Stores the combined forecast of all candidates, once the forecast of each of them was stored.
     pub(super) fn note_combination(&mut self) {
         let width = self.n_candidates + 1;
         for due in LADDER.due(self.clock) {

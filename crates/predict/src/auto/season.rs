@@ -25,7 +25,7 @@ const N_LOOKED_BACK: usize = 1 << 15;
 /// Looks for a season, made and to come.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Look {
-    /// What the candidate costs; `None` where the budget does not pay for it, and none is looked for.
+    /// Cost of the candidate; `None` if the budget does not pay for the candidate, and no season is looked for.
     cost: Option<u64>,
     /// The step of the last look.
     last: u64,

@@ -1,4 +1,4 @@
-//! How the candidates of an AUTO stand.
+//! Standings of the candidates of an AUTO.
 
 use serde::Serialize;
 
@@ -14,11 +14,11 @@ use crate::spec::Spec;
 pub struct Standing {
     /// The model.
     pub spec: Spec,
-    /// What it costs: multiplications with addition per sample, on average.
+    /// Cost of the candidate: multiplications with addition per sample, on average.
     pub cost: u64,
-    /// How many times it was fitted. One that never was says nothing yet.
+    /// Number of times that the candidate was fitted. A candidate that was never fitted has no forecast yet.
     pub n_fits: u64,
-    /// How many of its fits failed.
+    /// Number of the candidate's fits that failed.
     pub n_failed_fits: u64,
     /// Known samples that its last fit used; 0 before the first.
     pub n_samples: usize,
@@ -28,7 +28,7 @@ pub struct Standing {
     pub leads: Vec<LeadStanding>,
 }
 
-/// How a candidate stands at one lead.
+/// Standing of a candidate at one lead.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LeadStanding {
     /// Steps ahead.
@@ -52,7 +52,7 @@ pub struct SeasonStanding {
     pub leads: Vec<SeasonLead>,
 }
 
-/// What knowing the season is worth at one lead.
+/// Value of knowing the season at one lead.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SeasonLead {
     /// Steps ahead.
@@ -156,7 +156,7 @@ impl Auto {
 }
 
 impl super::Candidate {
-    /// What its last fit found.
+    /// Returns the model that the last fit found.
     fn model(&self) -> Option<&Model> {
         self.predictor.as_ref().map(Predictor::model)
     }

@@ -16,7 +16,7 @@ use crate::predictor::Predictor;
 /// Half the widths of the normal intervals that are scored, in standard errors: of 50, 80 and 95 %.
 const HALF_WIDTHS: [f64; N_INTERVALS] = [0.674_489_750_196_081_7, 1.281_551_565_544_600_4, 1.959_963_984_540_054];
 
-/// What a miss costs, per unit of its distance: 2 / (1 - confidence).
+/// Penalty of a miss, per unit of its distance: 2 / (1 - confidence).
 const PENALTIES: [f64; N_INTERVALS] = [4.0, 10.0, 40.0];
 
 const N_INTERVALS: usize = 3;
@@ -27,15 +27,15 @@ pub struct Backtest {
     leads: Vec<usize>,
     forecast: Forecast,
     sums: Vec<Sums>,
-    /// Of each lead one after the other, in the order of their origins.
+    /// Errors of each lead one after the other, in the order of their origins.
     errors: Vec<f64>,
     /// One step ahead, NaN in a gap.
     one_step: Vec<f64>,
 }
 
-/// What a backtest leads over samples: a [`Predictor`], or a forecaster of another make, which may fail on the way.
+/// Source of forecasts in a backtest: a [`Predictor`], or a forecaster of another make, which may fail on the way.
 pub trait Forecaster {
-    /// What it fails of.
+    /// The error of a forecaster that fails.
     type Error;
 
     /// Forecasts leads 1 to `n_leads` in place of what `forecast` holds.
@@ -66,7 +66,7 @@ impl Forecaster for Predictor {
 }
 
 impl Backtest {
-    /// For these leads.
+    /// Builds a backtest of these leads.
     ///
     /// # Panics
     /// When they do not rise from at least 1.
@@ -93,7 +93,7 @@ impl Backtest {
         scores
     }
 
-    /// As [`Backtest::run`], of any forecaster.
+    /// Runs any forecaster over the samples, as [`Backtest::run`] does a predictor.
     ///
     /// # Errors
     /// Those of the forecaster.

@@ -11,7 +11,7 @@ use statrs::distribution::{Continuous, ContinuousCDF, Normal};
 /// Cubics a unit. The fourth derivative is at most 0.8, so a cubic is off by at most 0.8 / 384 / 64^4 = 1.2e-10.
 const N_PER_UNIT: usize = 64;
 
-/// From here on the score is r - 1 / sqrt(pi) to the last place.
+/// The ratio from which on the score is r - 1 / sqrt(pi) to the last place.
 const REACH_MAX: f64 = 8.5;
 
 const ONE_OVER_ROOT_PI: f64 = 0.564_189_583_547_756_3;
@@ -43,7 +43,8 @@ impl Table {
         Self { cubics: (0..(REACH_MAX * N_PER_UNIT as f64) as usize).map(cubic).collect() }
     }
 
-    /// Of a normal forecast that was off by `error`, in the unit of both; the magnitude of the error for a forecast without doubt.
+    /// Returns the score of a normal forecast that was off by `error`, in the unit of both arguments; the magnitude of
+    /// the error if the standard error is 0.
     #[inline]
     pub(super) fn score(&self, error: f64, standard_error: f64) -> f64 {
         let place = error.abs() / standard_error * N_PER_UNIT as f64;

@@ -1,4 +1,4 @@
-//! What an evaluator has to say of a lead time.
+//! Scores of an evaluator for a lead time.
 
 /// The score of one lead time.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,11 +50,11 @@ pub struct Errors {
 /// The share of samples that fell inside the central intervals, each in [0, 1].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coverage {
-    /// Of 50 % intervals.
+    /// Coverage of 50 % intervals.
     pub p50: f64,
-    /// Of 80 % intervals.
+    /// Coverage of 80 % intervals.
     pub p80: f64,
-    /// Of 95 % intervals.
+    /// Coverage of 95 % intervals.
     pub p95: f64,
 }
 
@@ -62,16 +62,16 @@ pub struct Coverage {
 /// for a sample outside 2 / (1 - confidence) times its distance from the nearer end. Lower is better. Good to six digits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IntervalScores {
-    /// Of 50 % intervals.
+    /// Score of 50 % intervals.
     pub p50: f64,
-    /// Of 80 % intervals.
+    /// Score of 80 % intervals.
     pub p80: f64,
-    /// Of 95 % intervals.
+    /// Score of 95 % intervals.
     pub p95: f64,
 }
 
 impl Errors {
-    /// Of at least one error, all finite.
+    /// Computes the statistics of at least one error, all finite.
     pub(super) fn of(mut errors: Vec<f64>) -> Self {
         errors.sort_by(f64::total_cmp);
         let (n, middle) = (errors.len() as f64, errors.len() / 2);

@@ -16,9 +16,9 @@ const CONFIDENCES: [Confidence; 3] = [Confidence::P50, Confidence::P80, Confiden
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Track {
     lead: usize,
-    /// How many samples came.
+    /// Number of samples so far.
     clock: u64,
-    /// What was said in the last `lead` steps, oldest first, and of which sample.
+    /// Forecasts of the last `lead` steps, oldest first, each with the number of the sample that it is for.
     pending: VecDeque<(u64, Said)>,
     scored: VecDeque<Scored>,
     n_unscored: u64,
@@ -26,7 +26,7 @@ pub(super) struct Track {
     n_gaps: u8,
 }
 
-/// What a forecast said of a moment.
+/// A forecast for one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Said {
     mean: f64,
@@ -34,12 +34,12 @@ struct Said {
     intervals: [Interval; CONFIDENCES.len()],
 }
 
-/// What became of it, in 32 bytes: a node keeps 512 of these for each lead of each signal, three times.
+/// The score of a forecast, in 32 bytes: a node keeps 512 of these for each lead of each signal, three times.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Scored {
     error: f64,
     standard_error: f64,
-    /// In units of [`Scored::unit`], by which they fit a 32-bit float whatever the series is measured in.
+    /// Interval scores in units of [`Scored::unit`], by which they fit a 32-bit float whatever the unit of the series.
     interval_scores: [f32; CONFIDENCES.len()],
     is_inside: [bool; CONFIDENCES.len()],
     /// Moments right before this one that were not scored. Of more than it can count, that there are many is enough:
@@ -61,7 +61,7 @@ impl Track {
         self.scored.iter().map(|scored| scored.error).collect()
     }
 
-    /// As [`Track::errors`], with NaN for moments between them that were not scored.
+    /// Returns the errors as [`Track::errors`] does, with NaN for moments between them that were not scored.
     pub(super) fn errors_and_gaps(&self) -> Vec<f64> {
         let mut errors = Vec::with_capacity(self.scored.len());
         for scored in &self.scored {
@@ -150,7 +150,7 @@ impl Scored {
     }
 }
 
-/// In units of `unit`, by which each term is divided before anything can overflow.
+/// Returns the interval score in units of `unit`, by which each term is divided before anything can overflow.
 fn interval_score(interval: Interval, sample: f64, unit: f64, confidence: Confidence) -> f64 {
     let Interval { lower, upper } = interval;
     let outside = (lower / unit - sample / unit).max(sample / unit - upper / unit).max(0.0);

@@ -29,7 +29,7 @@ pub(super) struct Lanes {
     place: Place,
 }
 
-/// Where the oldest row stands in the rings, the same in all blocks since all step together.
+/// Position of the oldest row in the rings, the same in all blocks since all step together.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     history: usize,
@@ -50,7 +50,7 @@ struct Block {
 }
 
 impl Lanes {
-    /// Of models with `n_eta` and `n_theta` coefficients.
+    /// Builds the lanes of models with `n_eta` and `n_theta` coefficients.
     pub(super) fn new(slots: &[Result<Predictor, FitError>], n_eta: usize, n_theta: usize) -> Self {
         let place = Place { history: 0, errors: 0 };
         let blocks = slots.par_chunks(LANES).map(|slots| {
@@ -157,7 +157,7 @@ impl Block {
         put_twice(lane, &mut self.errors, place.errors, filter.errors);
     }
 
-    /// As `Linear::step`, on all lanes.
+    /// Steps all lanes, as `Linear::step` does one series.
     fn step(&mut self, samples: &[f64], place: Place) {
         let mut deviations = [f64::NAN; LANES];
         for (lane, sample) in samples.iter().enumerate() {
@@ -181,7 +181,7 @@ impl Block {
         push(&mut self.history, place.history, deviations);
     }
 
-    /// As `Linear::means_into`, on all lanes; then each lane goes to its row of `means`.
+    /// Computes the means of all lanes, as `Linear::means_into` does; then each lane goes to its row of `means`.
     fn means_into(&self, place: Place, n_leads: usize, scratch: &mut Vec<Row>, means: &mut [f64]) {
         let (order, n_theta) = (self.eta.len(), self.theta.len());
         scratch.clear();

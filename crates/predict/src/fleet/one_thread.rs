@@ -1,4 +1,4 @@
-//! What a fleet uses of rayon, by plain iterators, where no threads are wanted.
+//! Plain iterators in place of the parts of rayon that a fleet uses, where no threads are wanted.
 
 use std::slice::{Chunks, ChunksMut, Iter, IterMut};
 
@@ -8,7 +8,7 @@ pub(super) trait SliceInTurn<T> {
     fn par_chunks(&self, n: usize) -> Chunks<'_, T>;
 }
 
-/// As [`SliceInTurn`], to be changed.
+/// Mutable counterpart of [`SliceInTurn`].
 pub(super) trait SliceMutInTurn<T> {
     fn par_iter_mut(&mut self) -> IterMut<'_, T>;
     fn par_chunks_mut(&mut self, n: usize) -> ChunksMut<'_, T>;
@@ -34,7 +34,7 @@ impl<T> SliceMutInTurn<T> for [T] {
     }
 }
 
-/// What rayon's iterators have beside those of the standard library.
+/// Methods that rayon's iterators have beside those of the standard library.
 pub(super) trait InTurn: Iterator + Sized {
     fn with_min_len(self, _: usize) -> Self {
         self

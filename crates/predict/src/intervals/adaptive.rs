@@ -21,7 +21,7 @@ const N_SHORTER: f64 = 80.0;
 /// Errors over which the distribution is remembered.
 const MEMORY: f64 = 600.0;
 
-/// At long leads as many leads, because errors that overlap say nearly the same.
+/// Memory at long leads, in leads, because errors that overlap are nearly the same.
 const MEMORY_LEADS: f64 = 30.0;
 
 /// An error counts for one over so many times the number of forecasts under way with it.
@@ -121,8 +121,8 @@ impl Adaptive {
     }
 }
 
-/// How much wider than a normal interval of 95 % one by Student's t with so many degrees of freedom is (Abramowitz and
-/// Stegun 1964, 26.7.5), good to 2 % from 1.5 degrees on.
+/// Returns the factor by which a 95 % interval by Student's t with so many degrees of freedom is wider than a normal
+/// one (Abramowitz and Stegun 1964, 26.7.5), good to 2 % from 1.5 degrees on.
 fn stretch(degrees: f64) -> f64 {
     1.0 + 1.2104 / degrees + 1.4415 / degrees.powi(2) + 1.5719 / degrees.powi(3)
 }

@@ -1,4 +1,4 @@
-//! What was said at the watched leads, and what is learned of it when the samples come.
+//! Forecasts at the watched leads, and the calibration that is learned from them when the samples come.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ const N_LEADS: usize = DENSE.leads.len();
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Calibration {
     clock: u64,
-    /// Of each forecast under way.
+    /// Each forecast under way.
     said: Vec<Said>,
     watched: Watched,
 }
@@ -24,11 +24,11 @@ pub(crate) struct Calibration {
 struct Said {
     mean: f64,
     standard_error: f64,
-    /// What errors are counted in, in standard errors; 0 where there is no forecast that counts.
+    /// Unit of the errors, in standard errors; 0 if there is no forecast that counts.
     unit: f64,
 }
 
-/// What is known of the errors.
+/// Statistics of the errors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum Watched {
     /// One for each watched lead.
@@ -37,8 +37,9 @@ enum Watched {
 }
 
 impl Calibration {
-    /// For a predictor whose model was fitted to `n_known` samples; `None` for intervals that need no calibration. `follows_errors` says
-    /// that the model's standard errors follow its errors, as those of AUTO do.
+    /// Builds the calibration of a predictor whose model was fitted to `n_known` samples; `None` for intervals that
+    /// need no calibration. `follows_errors`: whether the model's standard errors follow its errors, as those of AUTO
+    /// do.
     pub(crate) fn new(intervals: Intervals, n_known: usize, follows_errors: bool) -> Option<Self> {
         let watched = match intervals {
             Intervals::Gaussian => return None,
@@ -79,7 +80,7 @@ impl Calibration {
         }
     }
 
-    /// How far the forecast reaches that [`Calibration::note`] is to be given next.
+    /// Returns the length of the forecast that [`Calibration::note`] is to be given next.
     pub(crate) fn n_leads_due(&self) -> usize {
         DENSE.n_leads_due(self.clock)
     }

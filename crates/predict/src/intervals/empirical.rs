@@ -9,7 +9,7 @@ use super::reach::{HALF_WIDTHS, LEVELS, N_LEVELS, REACH_MAX, Reach};
 /// Errors that quantiles are taken of: enough that six of them lie beyond each end of a 95 % interval.
 const N_ERRORS: usize = 256;
 
-/// With fewer errors the intervals are the normal ones.
+/// Minimum number of errors; with fewer, the intervals are the normal ones.
 const N_ERRORS_MIN: usize = 20;
 
 /// The last errors at one lead, in standard errors.

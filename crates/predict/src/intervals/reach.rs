@@ -1,4 +1,4 @@
-//! How far an interval reaches below and above the mean, at several confidences and any between them.
+//! Reach of an interval below and above the mean, at several confidences and any between them.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::ladder::DENSE;
 /// The confidences at which reaches are kept.
 pub(crate) const LEVELS: [f64; N_LEVELS] = [0.5, 0.8, 0.9, 0.95, 0.99];
 
-/// How many there are.
+/// Number of these confidences.
 pub(crate) const N_LEVELS: usize = 5;
 
 /// No end is further from the mean, in standard errors: a model that states errors a million times too small is no
@@ -23,7 +23,7 @@ pub(crate) const HALF_WIDTHS: [f64; N_LEVELS] = [
     2.575_829_303_548_900_4,
 ];
 
-/// How far an interval of each level reaches from the mean, in standard errors. A reach below 0 ends on the other side
+/// Reach of an interval of each level from the mean, in standard errors. A reach below 0 ends on the other side
 /// of the mean.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Reach {
@@ -49,7 +49,7 @@ impl Reach {
         self
     }
 
-    /// How far below and above the mean the interval reaches whose normal counterpart has this half width.
+    /// Returns the reach below and above the mean of the interval whose normal counterpart has this half width.
     ///
     /// Between two levels along a straight line over the half widths, so that what is normal stays normal. Below the
     /// first level both ends go to the middle of its interval; beyond the last they go on as those of a normal interval

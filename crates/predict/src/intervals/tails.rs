@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::reach::{HALF_WIDTHS, LEVELS, N_LEVELS};
 
-/// Where the upper half of the distribution is counted, in standard units: the normal quantiles of probabilities from
-/// 0.55 to 0.995, those of [`LEVELS`] among them, with what heavier tails need. The first three are for signals that
-/// mostly stand still, half of whose errors are next to nothing.
+/// Edges at which the upper half of the distribution is counted, in standard units: the normal quantiles of
+/// probabilities from 0.55 to 0.995, those of [`LEVELS`] among them, with what heavier tails need. The first three are
+/// for signals that mostly stand still, half of whose errors are next to nothing.
 const EDGES: [f64; N_EDGES] = [
     0.0125,
     0.025,
@@ -67,13 +67,13 @@ const N_NORMAL: f64 = 1.0;
 /// Discounted errors in standard units.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Tails {
-    /// How many there were, as if they were independent.
+    /// Number of errors, as if they were independent.
     n: f32,
-    /// How many of them lie beyond each edge: below, then above.
+    /// Number of errors beyond each edge: below, then above.
     beyond: Vec<f32>,
 }
 
-/// Which share of errors lies beyond each edge, on both sides.
+/// Share of errors beyond each edge, on both sides.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shares {
     below: [f64; N_EDGES],
@@ -121,7 +121,7 @@ impl Tails {
 impl Shares {
     pub(crate) const NORMAL: Self = Self { below: NORMAL_TAILS, above: NORMAL_TAILS };
 
-    /// How far the central intervals of [`LEVELS`] reach, below and above.
+    /// Returns the reach of the central intervals of [`LEVELS`], below and above.
     pub(crate) fn ends(&self) -> [[f64; N_LEVELS]; 2] {
         [ends(&self.below, &self.above), ends(&self.above, &self.below)]
     }
@@ -137,7 +137,7 @@ impl Shares {
     }
 }
 
-/// Where the shares of [`LEVELS`] end that lie beyond: in this tail, or for a skewed middle in the other one.
+/// Returns the ends beyond which the shares of [`LEVELS`] lie: in this tail, or for a skewed middle in the other one.
 fn ends(tail: &[f64; N_EDGES], other: &[f64; N_EDGES]) -> [f64; N_LEVELS] {
     let at_zero = 0.5 * (tail[0] + 1.0 - other[0]);
     LEVELS.map(|level| {
@@ -146,7 +146,8 @@ fn ends(tail: &[f64; N_EDGES], other: &[f64; N_EDGES]) -> [f64; N_LEVELS] {
     })
 }
 
-/// Where `share` of the errors lie beyond, along straight lines between edges; `at_zero` is what lies beyond 0.
+/// Returns the end beyond which `share` of the errors lie, along straight lines between edges; `at_zero` is the share
+/// beyond 0.
 fn end(tail: &[f64; N_EDGES], at_zero: f64, share: f64) -> f64 {
     let above = tail.partition_point(|beyond| *beyond > share);
     let (from, to) = match above {

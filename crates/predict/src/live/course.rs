@@ -1,4 +1,4 @@
-//! Where a series stands in its life, and what is due there.
+//! Position of a series in its life, and the action that is due there.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub(super) struct Course {
     next: Option<u64>,
 }
 
-/// What is to be done after a sample.
+/// Action that is due after a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Due {
     Nothing,
@@ -32,19 +32,19 @@ pub(super) enum Due {
 }
 
 impl Course {
-    /// Of a series whose next sample has this number.
+    /// Builds the course of a series whose next sample has this number.
     pub(super) fn new(number: u64, policy: &Policy) -> Self {
         Self { start: number, length: 0, n_missing: 0, next: policy.next_fit(0, number) }
     }
 
-    /// Of one that stands after these samples, numbered from 0.
+    /// Builds the course of a series that stands after these samples, numbered from 0.
     pub(super) fn begun(samples: &[f64], policy: &Policy) -> Self {
         let length = samples.len() as u64;
         let n_missing = samples.iter().rev().take_while(|sample| !sample.is_finite()).count() as u64;
         Self { start: 0, length, n_missing, next: policy.next_fit(length, 0) }
     }
 
-    /// Of the next sample.
+    /// Returns the number of the next sample.
     pub(super) fn number(&self) -> u64 {
         self.start.wrapping_add(self.length)
     }

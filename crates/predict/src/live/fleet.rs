@@ -28,7 +28,7 @@ pub struct LiveFleet {
 }
 
 impl LiveFleet {
-    /// Of so many series, the first row of which has this number.
+    /// Builds a fleet of so many series, the first row of which has this number.
     #[must_use]
     pub fn new(policy: Policy, n_series: usize, number: u64) -> Self {
         Self {
@@ -41,7 +41,7 @@ impl LiveFleet {
         }
     }
 
-    /// How many series there are.
+    /// Returns the number of series.
     #[must_use]
     pub fn len(&self) -> usize {
         self.stand_ins.len()

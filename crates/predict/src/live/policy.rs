@@ -1,4 +1,4 @@
-//! How a series is treated from its first sample on, as a value and as text.
+//! Policy for a series from its first sample on, as a value and as text.
 
 use std::fmt;
 use std::str::FromStr;
@@ -23,10 +23,10 @@ const WINDOW: usize = 600;
 /// samples, and one that sleeps costs next to nothing.
 const RETRY_EVERY: u64 = 4;
 
-/// What one fit may cost, in operations: about ten seconds.
+/// Limit on the cost of one fit, in operations: about ten seconds.
 const FIT_COST_MAX: u64 = 10_000_000_000;
 
-/// When the model of a series is fitted, to what, and at what cost.
+/// Schedule of the fits of a series: when its model is fitted, to what, and at what cost.
 ///
 /// Its text is what [`Policy::of`] makes of a model where it is no more than that, `LIVE(AR(16))`, and says what differs
 /// from it: `LIVE(AR(16),every=300,offset=7)`. The text of a model alone is read as the policy of that model.
@@ -51,23 +51,24 @@ pub struct Policy {
     /// While the series is shorter than the window, it is fitted again when it has grown by one part in so many, if that
     /// is sooner than `every`; `None` to wait for `every` from the start.
     pub growth: Option<u64>,
-    /// How many of the latest samples a fit uses, gaps included. After a gap as long as this, nothing is known any more
-    /// and the series begins anew.
+    /// Number of the latest samples that a fit uses, gaps included. After a gap as long as this, nothing is known any
+    /// more and the series begins anew.
     pub window: usize,
     /// Steps between two fits once the window is full; `None` for no more fits.
     pub every: Option<u64>,
-    /// By how many steps the fits of a full window come earlier than at multiples of `every`, so that not all series are
+    /// Steps by which the fits of a full window come earlier than at multiples of `every`, so that not all series are
     /// fitted at once.
     pub offset: u64,
     /// Steps between two tries while there is no model; `None` to wait for the next fit.
     pub retry: Option<u64>,
-    /// What a fit may cost in operations, see [`Spec::fit_cost`].
+    /// Limit on the cost of a fit in operations, see [`Spec::fit_cost`].
     pub limit: u64,
 }
 
 impl Policy {
-    /// What suits a model: its first fit at five samples per coefficient, further ones as the series grows until the window is
-    /// full, and after that if the model is a `REFIT`. An `AUTO` fits its candidates by itself, and is begun once.
+    /// Returns the policy that suits a model: its first fit at five samples per coefficient, further ones as the series
+    /// grows until the window is full, and after that if the model is a `REFIT`. An `AUTO` fits its candidates by
+    /// itself, and is begun once.
     #[must_use]
     pub fn of(spec: &Spec) -> Self {
         let (window, every) = match spec {
@@ -102,8 +103,8 @@ impl Policy {
         }
     }
 
-    /// What an evaluation gives a model: one fit to the first `n_fit` samples, whatever it costs; after that those of a `REFIT` alone,
-    /// counted from there.
+    /// Returns the policy of an evaluation: one fit to the first `n_fit` samples, whatever it costs; after that those
+    /// of a `REFIT` alone, counted from there.
     #[must_use]
     pub fn fitted_at(spec: &Spec, n_fit: usize) -> Self {
         let window = match spec {
@@ -116,16 +117,16 @@ impl Policy {
         Self { first, known, growth: None, window, offset, limit: u64::MAX, ..policy }
     }
 
-    /// How many of the latest samples bring a [`Live`](crate::Live) that has seen no others to where one stands that has seen
-    /// all: those of the last fit, and the steps since. A model that is fitted no more depends on all samples there ever were,
-    /// and so does an `AUTO`; for them it is a window.
+    /// Returns the number of latest samples that bring a [`Live`](crate::Live) that has seen no others to where one
+    /// stands that has seen all: those of the last fit, and the steps since. A model that is fitted no more depends on
+    /// all samples there ever were, and so does an `AUTO`; for them it is a window.
     #[must_use]
     pub fn n_replayed(&self) -> usize {
         self.window.saturating_add(usize::try_from(self.every.unwrap_or(0)).unwrap_or(usize::MAX))
     }
 
-    /// What a sample costs on average once the window is full, in operations as of [`Spec::fit_cost`]: a step, and its share of
-    /// the fits. Fits that cost more than the policy allows are not made.
+    /// Returns the average cost of a sample once the window is full, in operations as of [`Spec::fit_cost`]: a step,
+    /// and its share of the fits. Fits that cost more than the policy allows are not made.
     #[must_use]
     pub fn cost_per_sample(&self) -> u64 {
         let fit = self.model.fit_cost(self.window);
@@ -159,7 +160,7 @@ impl Policy {
         attempt(&self.model, samples, self.limit, None)
     }
 
-    /// Why no fit to these samples is tried.
+    /// Returns the reason why no fit to these samples is tried.
     pub(super) fn refuses(&self, samples: impl Iterator<Item = f64>) -> Option<FitError> {
         let (have, need) = (samples.filter(|sample| !sample.is_nan()).count(), self.known);
         (have < need).then(|| FitError::TooShort { spec: self.model.clone(), have, need })
@@ -182,7 +183,7 @@ const NUMBERS: [(&str, u64); 8] = [
     ("limit", u64::MAX),
 ];
 
-/// Where the window is among them.
+/// Index of the window in [`NUMBERS`].
 const WINDOW_IDX: usize = 3;
 
 fn number_of(name: &'static str, given: &str, most: u64) -> Result<u64, SpecError> {
@@ -195,7 +196,7 @@ fn number_of(name: &'static str, given: &str, most: u64) -> Result<u64, SpecErro
 }
 
 impl Policy {
-    /// In the order of [`NUMBERS`]; 0 stands for `None`.
+    /// Returns the numbers in the order of [`NUMBERS`]; 0 stands for `None`.
     fn numbers(&self) -> [u64; NUMBERS.len()] {
         let Self { first, growth, every, offset, retry, limit, .. } = *self;
         let or_never = Option::unwrap_or_default;

@@ -26,16 +26,17 @@ use whittle::Whittle;
 /// The fractions that are taken: at 0.5 the process is no longer stationary, at -0.5 no longer invertible.
 const FRACTION_RANGE: (f64, f64) = (-0.499, 0.499);
 
-/// Where the sum of squares is searched to tell a fraction near the edge from one beyond it.
+/// Range in which the sum of squares is searched to tell a fraction near the edge from one beyond it.
 const FRACTION_RANGE_WIDE: (f64, f64) = (-1.2, 1.5);
 
-/// How much likelier a fraction beyond the edge has to be than the edge itself: a likelihood ratio test at 1 in 100.
+/// Log-likelihood ratio that a fraction beyond the edge needs over the edge itself: a likelihood ratio test at 1 in
+/// 100.
 const LOG_RATIO_MIN: f64 = 3.32;
 
 /// Fractions that searches start from.
 const STARTS: [f64; 4] = [0.0, 0.2, 0.45, -0.25];
 
-/// By then it shows where a start leads.
+/// Limits of a short search; by its end it shows where a start leads.
 const SHORT: Limits = Limits { n_steps: 4, gain_left: 1e-2 };
 
 /// Whittle's steps cost a fifth of those that come after.
@@ -78,7 +79,7 @@ pub(crate) fn fit(
 
 /// Samples as level + scale * row.
 struct Scaled {
-    /// Of mean 0 and power 1, gaps bridged.
+    /// Samples of mean 0 and power 1, gaps bridged.
     row: Vec<f64>,
     is_known: Vec<bool>,
     scale: f64,
@@ -97,14 +98,14 @@ impl Scaled {
     }
 }
 
-/// What is fitted: a row of samples, scaled.
+/// The subject of a fit: a row of samples, scaled.
 struct Search<'a> {
     spec: &'a Spec,
     orders: Orders,
     row: &'a [f64],
 }
 
-/// In units of the row.
+/// A solution in units of the row.
 struct Solution {
     point: Point,
     mean: f64,
@@ -112,8 +113,8 @@ struct Solution {
 }
 
 impl Search<'_> {
-    /// From the most promising start that leads to convergence, and no lower than any before it led. An end at the edge of the
-    /// fraction's range is taken only when no start leads higher.
+    /// Solves from the most promising start that leads to convergence, and no lower than any before it led. An end at
+    /// the edge of the fraction's range is taken only when no start leads higher.
     fn solve(&self, is_known: &[bool], method: Method) -> Result<Solution, FitError> {
         let mut whittle = Whittle::new(self.row, self.orders.n_phi.max(self.orders.n_theta));
         let mut css = Css::new(self.row, is_known, self.orders.n_phi);

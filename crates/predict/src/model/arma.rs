@@ -48,7 +48,7 @@ pub(crate) fn fit_autoregression(spec: &Spec, samples: &[f64], order: usize) -> 
     }
 }
 
-/// What conditional least squares makes of a gap.
+/// Treatment of a gap by conditional least squares.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Gaps {
     /// Its samples lie on a straight line between those beside it, and their errors do not count: where there are moving
@@ -72,7 +72,7 @@ fn least_squares(spec: &Spec, samples: &[f64], orders: Orders, gaps: Gaps) -> Re
     Ok(Linear::new(estimates(orders, centred.mean, unit, best), samples))
 }
 
-/// Which errors of the differenced row count.
+/// Returns whether each error of the differenced row counts.
 fn counts(samples: &[f64], orders: Orders, gaps: Gaps) -> Vec<bool> {
     let is_known: Vec<bool> = samples[orders.n_differences..].iter().map(|sample| !sample.is_nan()).collect();
     match gaps {

@@ -14,18 +14,18 @@ use super::sample::{Centred, bounded};
 use crate::fit::FitError;
 use crate::spec::{Region, Spec, Trend};
 
-/// How fast the states follow the errors.
+/// Smoothing constants, by which the states follow the errors.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Smoothing {
-    /// What the level takes of an error.
+    /// Part of an error that the level takes.
     pub(crate) alpha: f64,
-    /// What the slope takes of an error; 0 without one. Holt's own smoothing constant is beta / alpha.
+    /// Part of an error that the slope takes; 0 without one. Holt's own smoothing constant is beta / alpha.
     pub(crate) beta: f64,
-    /// What a step leaves of the slope: 1 undamped, 0 without a slope.
+    /// Part of the slope that a step leaves: 1 undamped, 0 without a slope.
     pub(crate) phi: f64,
 }
 
-/// What the series is thought to do next, in its unit: where it is and by how much it rises in a step.
+/// Estimated state of the series, in its unit: where it is and by how much it rises in a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct State {
     pub(crate) level: f64,
@@ -38,9 +38,9 @@ pub(crate) struct Ets {
     trend: Trend,
     smoothing: Smoothing,
     state: State,
-    /// Of the one-step errors, by dividing by their number.
+    /// Variance of the one-step errors, by dividing by their number.
     innovation_variance: f64,
-    /// Of the samples of the fit.
+    /// Mean of the samples of the fit.
     mean: f64,
     n_errors: usize,
 }
@@ -79,7 +79,7 @@ impl Ets {
         self.state.step(self.smoothing, bounded(sample));
     }
 
-    /// From the first state that makes their squares least, as in the fit.
+    /// Computes the errors from the first state that makes their squares least, as in the fit.
     pub(crate) fn one_step_errors(&self, samples: &[f64]) -> Vec<f64> {
         let deviations: Vec<f64> = samples.iter().map(|sample| sample - self.mean).collect();
         let mut state = search::best_start(&deviations, self.smoothing);

@@ -26,16 +26,16 @@ pub(crate) struct Linear {
     ready: Vec<f64>,
 }
 
-/// What a fit of a linear model finds.
+/// Estimates of a fit of a linear model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Estimates {
     /// phi(1), …, phi(p): stationary.
     pub(crate) phi: Vec<f64>,
     /// theta(1), …, theta(q): invertible.
     pub(crate) theta: Vec<f64>,
-    /// How many whole times the series is differenced.
+    /// Number of whole times that the series is differenced.
     pub(crate) n_differences: usize,
-    /// By which part of a time it is differenced besides.
+    /// Part of a time by which the series is differenced besides.
     pub(crate) fraction: Option<Fraction>,
     /// mu, in the unit of the series; with differences it is only where deviations are counted from.
     pub(crate) mean: f64,
@@ -46,9 +46,9 @@ pub(crate) struct Estimates {
 /// A fractional difference, (1 - B)^d.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Fraction {
-    /// Between -0.5 and 0.5: there the process is stationary and invertible.
+    /// Order of the difference, between -0.5 and 0.5: there the process is stationary and invertible.
     pub(crate) d: f64,
-    /// How many weights of past samples are kept, the others being left out.
+    /// Number of weights of past samples that are kept, the others being left out.
     pub(crate) truncation: usize,
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct Filter<'a> {
 }
 
 impl Estimates {
-    /// What a predictor with these coefficients forecasts after `samples`.
+    /// Returns the means that a predictor with these coefficients forecasts after `samples`.
     pub(crate) fn means_after(self, samples: &[f64], n_leads: usize) -> Vec<f64> {
         let mut linear = Linear::at_rest(self);
         linear.run_in(samples);
@@ -73,7 +73,7 @@ impl Estimates {
 }
 
 impl Linear {
-    /// With the state that `samples` lead to, from zeros.
+    /// Builds the model with the state that `samples` lead to, from zeros.
     ///
     /// Without moving averages the state forgets everything but the last samples, and only those are run through.
     pub(crate) fn new(estimates: Estimates, samples: &[f64]) -> Self {
@@ -82,7 +82,8 @@ impl Linear {
         linear.get_ready()
     }
 
-    /// With the state after `samples` whose one-step errors are known: one per sample, whatever in gaps.
+    /// Builds the model with the state after `samples` whose one-step errors are known: one per sample, whatever in
+    /// gaps.
     pub(crate) fn with_errors(estimates: Estimates, samples: &[f64], errors: &[f64]) -> Self {
         let mut linear = Self::at_rest(estimates);
         for (sample, error) in samples.iter().zip(errors) {
@@ -112,7 +113,8 @@ impl Linear {
         self
     }
 
-    /// From the state at rest. The first samples stand in the history before there is anything to predict them by.
+    /// Computes the errors from the state at rest. The first samples stand in the history before there is anything to
+    /// predict them by.
     pub(crate) fn one_step_errors(&self, samples: &[f64]) -> Vec<f64> {
         let mut linear = Self::at_rest(self.estimates.clone());
         let n_given = linear.n_given();
@@ -145,8 +147,9 @@ impl Linear {
         }
     }
 
-    /// How many first samples there is nothing to predict by. A fraction reaches back past every start, and finds the mean there:
-    /// predictions from the first sample on are worse than later ones, and are predictions all the same.
+    /// Returns the number of first samples that there is nothing to predict by. A fraction reaches back past every
+    /// start, and finds the mean there: predictions from the first sample on are worse than later ones, and are
+    /// predictions all the same.
     fn n_given(&self) -> usize {
         if self.estimates.fraction.is_some() { 0 } else { self.eta.len() }
     }
@@ -274,7 +277,7 @@ impl Linear {
         }
     }
 
-    /// What known errors add to the forecast at a lead.
+    /// Returns the part that known errors add to the forecast at a lead.
     fn known_errors(&self, lead_idx: usize) -> f64 {
         let errors = self.errors.recent();
         // -0 leaves any number as it is.

@@ -21,7 +21,7 @@ pub(crate) fn fit(samples: &[f64]) -> Mean {
     sums
 }
 
-/// From the running mean of the samples before.
+/// Computes the errors of forecasts by the running mean of the samples before.
 pub(crate) fn one_step_errors(samples: &[f64]) -> Vec<f64> {
     let mut sums = Mean { n: 0, mean: 0.0, squares: 0.0 };
     let error = |sample: &f64| {

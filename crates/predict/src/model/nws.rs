@@ -23,7 +23,7 @@ pub(crate) struct Nws {
     speaker_idx: usize,
     loss: Loss,
     growth: ErrorGrowth,
-    /// Of the samples of the fit.
+    /// Mean of the samples of the fit.
     mean: f64,
 }
 
@@ -68,7 +68,8 @@ impl Nws {
         self.panel.step(sample);
     }
 
-    /// Of what speaks at each step, members and scores beginning with the first sample.
+    /// Computes the errors of the member that forecasts at each step, members and scores beginning with the first
+    /// sample.
     pub(crate) fn one_step_errors(&self, samples: &[f64]) -> Vec<f64> {
         let mut nws = Self::new(self.loss, self.score.window());
         let error = |sample: &f64| {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Ring {
     values: Vec<f64>,
-    /// Where the oldest stands, below `n`; 0 when `n` is.
+    /// Position of the oldest value, below `n`; 0 when `n` is.
     start: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What every linear fit starts from: the mean, the deviations from it, and whether they vary at all.
+//! Start of every linear fit: the mean, the deviations from it, and whether they vary at all.
 
 use crate::fit::{FitError, too_large};
 use crate::spec::Spec;

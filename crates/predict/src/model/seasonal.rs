@@ -41,7 +41,7 @@ pub(crate) fn fit(spec: &Spec, samples: &[f64], periods: Periods) -> Result<Seas
     Ok(seasonal)
 }
 
-/// As far as leads are watched.
+/// Returns the number of leads up to which leads are watched.
 fn n_leads(periods: Periods) -> usize {
     let longest = periods.steps().fold(0.0, f64::max);
     ((2.0 * longest) as usize).clamp(N_LEADS_MIN, N_LEADS_MAX)
@@ -62,7 +62,8 @@ impl Seasonal {
         self.outlook.step(sample);
     }
 
-    /// What each sample differs by from the median that was expected of it. NaN where there was none yet, and in gaps.
+    /// Computes the difference of each sample from the median that was expected of it. NaN where there was none yet,
+    /// and in gaps.
     pub(crate) fn one_step_errors(&self, samples: &[f64]) -> Vec<f64> {
         let mut fresh = Self::new(self.outlook.periods());
         let error = |sample: &f64| {

@@ -58,9 +58,9 @@ struct Regime {
     intercept: f64,
     /// phi(1), …, phi(p).
     phi: Vec<f64>,
-    /// Of the one-step errors, by dividing by their number.
+    /// Variance of the one-step errors, by dividing by their number.
     variance: f64,
-    /// How many samples the fit predicts in this regime.
+    /// Number of samples that the fit predicts in this regime.
     n_rows: usize,
 }
 
@@ -115,7 +115,7 @@ impl Tar {
         self.mean
     }
 
-    /// Of both regimes together.
+    /// Returns the innovation variance of both regimes together.
     pub(crate) fn innovation_variance(&self) -> f64 {
         let Regimes { low, high, .. } = &self.regimes;
         let n = (low.n_rows + high.n_rows) as f64;

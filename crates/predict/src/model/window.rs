@@ -16,7 +16,7 @@ use crate::error_growth::ErrorGrowth;
 pub(crate) struct Window {
     sliding: Sliding,
     growth: ErrorGrowth,
-    /// Of the samples of the fit.
+    /// Mean of the samples of the fit.
     mean: f64,
 }
 
@@ -75,7 +75,7 @@ impl Window {
         self.sliding.step(sample);
     }
 
-    /// From the means of the samples before, once there are enough to fill the window.
+    /// Computes the errors of forecasts from the means of the samples before, once there are enough to fill the window.
     pub(crate) fn one_step_errors(&self, samples: &[f64]) -> Vec<f64> {
         let mut sliding = Sliding::new(self.sliding.length);
         let mut mean = None;
@@ -98,7 +98,7 @@ impl Window {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Sliding {
     length: usize,
-    /// At most `length`, oldest first.
+    /// The latest samples, at most `length`, oldest first.
     history: VecDeque<f64>,
     sum: f64,
     /// Steps until the sum is made anew, once a window, so that rounding does not pile up.

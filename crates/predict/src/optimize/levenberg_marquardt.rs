@@ -5,7 +5,7 @@
 use super::positive_definite::{cholesky, solve};
 use crate::model::linear::dot;
 
-/// What is to be made small.
+/// A sum of squares to be minimized.
 pub(crate) trait Problem {
     /// Writes the residuals at `parameters`; false where the function is not defined.
     fn residuals(&self, parameters: &[f64], residuals: &mut Vec<f64>) -> bool;
@@ -36,7 +36,7 @@ pub(crate) struct NormalEquations {
 }
 
 impl NormalEquations {
-    /// Of a Jacobian given one residual after the other.
+    /// Computes the equations of a Jacobian given one residual after the other.
     pub(crate) fn of(&mut self, rows: &[f64], residuals: &[f64], n: usize) {
         self.clear(n);
         for (row, residual) in rows.chunks_exact(n.max(1)).zip(residuals) {
@@ -57,7 +57,7 @@ impl NormalEquations {
     }
 }
 
-/// Where the search ended.
+/// The place where the search ended.
 pub(crate) struct Minimum {
     pub(crate) parameters: Vec<f64>,
     pub(crate) sum_of_squares: f64,
@@ -75,19 +75,19 @@ const GAIN_MIN: f64 = 1e-14;
 /// squared, in standard errors (the idea of Bates and Watts 1981), and what it leaves is less by far.
 const PROMISE_MIN: f64 = 1e-10;
 
-/// In an over-parametrized model whole directions leave the sum level, and a search could wander there for thousands of steps. So many
-/// steps that together gain less than this share end it: for 1,000 samples that is 0.00005 of log-likelihood. R's optimizer stops when a
-/// single step gains less than 1e-8.
+/// Steps that end the search if together they gain less than the share [`GAIN_OF_PATIENCE`]: for 1,000 samples that is
+/// 0.00005 of log-likelihood. In an over-parametrized model whole directions leave the sum level, and a search could
+/// wander there for thousands of steps. R's optimizer stops when a single step gains less than 1e-8.
 const PATIENCE: usize = 20;
 const GAIN_OF_PATIENCE: f64 = 1e-7;
 
-/// As little damping as keeps the equations solvable.
+/// The least damping that keeps the equations solvable.
 const UNDAMPED: f64 = 1e-10;
 
-/// With so much damping a step is shorter than rounding.
+/// Limit on the damping: with so much of it a step is shorter than rounding.
 const DAMPING_MAX: f64 = 1e16;
 
-/// In at most so many steps. `None` when the function is not defined at `start`.
+/// Minimizes in at most so many steps. `None` when the function is not defined at `start`.
 pub(crate) fn minimize(problem: &impl Problem, start: Vec<f64>, n_steps_max: usize) -> Option<Minimum> {
     let mut search = Search::start(problem, start)?;
     let mut milestone = search.sum_of_squares;
@@ -121,9 +121,10 @@ struct Search {
     residuals: Vec<f64>,
     sum_of_squares: f64,
     damping: f64,
-    /// Of the current point.
+    /// Equations of the current point.
     equations: NormalEquations,
-    /// What the products lack of half the second derivatives of the sum, as the gradients so far tell, row after row.
+    /// Part of half the second derivatives of the sum that the products lack, as far as the gradients show, row after
+    /// row.
     curvature: Vec<f64>,
     /// Whether a parameter stands at its bound and would gain from going beyond it.
     is_held: Vec<bool>,
@@ -185,14 +186,15 @@ impl Search {
         Advance::Stuck
     }
 
-    /// By how much a step without damping would lower the sum, if it were the parabola that is known of it.
+    /// Returns the amount by which a step without damping would lower the sum, if the sum were the parabola that is
+    /// known of it.
     fn promise(&self) -> f64 {
         self.step(UNDAMPED).map_or(f64::INFINITY, |step| -dot(&step, &self.equations.gradient))
     }
 
-    /// What the last step and the change of the gradient over it say of the curvature that the products leave out: the structured
-    /// secant update of Dennis, Gay and Welsch (1981), here of rank one. Where residuals stay large, as those of a time series do,
-    /// steps would grow shorter and shorter without it.
+    /// Updates the curvature that the products leave out by the last step and the change of the gradient over it: the
+    /// structured secant update of Dennis, Gay and Welsch (1981), here of rank one. Where residuals stay large, as
+    /// those of a time series do, steps would grow shorter and shorter without it.
     fn learn(&mut self, step: &[f64], before: &[f64]) {
         let n = step.len();
         let products = &self.equations.products;

@@ -4,7 +4,7 @@
 //! Beyond a side the function goes on as its mirror image, so that a simplex that leans over one keeps its volume; pressed
 //! flat against it, it would move along the side only.
 
-/// Where the search ended.
+/// The place where the search ended.
 #[derive(Clone, Debug)]
 pub(crate) struct Minimum {
     pub(crate) at: Vec<f64>,
@@ -23,15 +23,15 @@ const SIZE_MIN: f64 = 1e-6;
 /// so it is begun with these in turn, until neither gains.
 const EDGES: [f64; 2] = [0.1, 0.003];
 
-/// How many times it may be begun.
+/// Number of times that the search may be begun.
 const N_DESCENTS_MAX: usize = 40;
 
-/// What a search begun anew has to gain, as a share, to count as having found something lower.
+/// Gain, as a share, that a search begun anew needs to count as having found something lower.
 const GAIN_MIN: f64 = 1e-10;
 
 const N_STEPS_MAX: usize = 400;
 
-/// From `start` on. Values may be infinite, and are not negative.
+/// Minimizes from `start` on. Values may be infinite, and are not negative.
 pub(crate) fn minimize(function: impl Fn(&[f64]) -> f64, start: Vec<f64>) -> Minimum {
     let mut best = Vertex { value: function(&start), at: start };
     let mut n_in_vain = 0;
@@ -73,7 +73,7 @@ fn descend(function: &impl Fn(&[f64]) -> f64, start: Vertex, edge: f64) -> Verte
     Vertex { at: folded(&best.at), value: best.value }
 }
 
-/// Where in the cube the mirrors show `at`.
+/// Returns the place in the cube where the mirrors show `at`.
 fn folded(at: &[f64]) -> Vec<f64> {
     let fold = |value: f64| {
         let turn = value.rem_euclid(2.0);

@@ -35,8 +35,8 @@ pub(crate) fn solve(factor: &[f64], n: usize, side: &mut [f64]) {
     }
 }
 
-/// Of a positive definite matrix of `n` rows, of which the lower half is read; `None` when it is not one, or when rounding has
-/// taken more than half of the digits of a pivot.
+/// Inverts a positive definite matrix of `n` rows, of which the lower half is read; `None` when it is not one, or when
+/// rounding has taken more than half of the digits of a pivot.
 pub(crate) fn inverse(mut matrix: Vec<f64>, n: usize) -> Option<Vec<f64>> {
     const PIVOT_MIN: f64 = 1e-14;
     let diagonal: Vec<f64> = (0..n).map(|i| matrix[i * n + i]).collect();

@@ -56,7 +56,8 @@ impl Triangle {
         inverse((0..n * n).map(|idx| product(idx / n, idx % n)).collect(), n)
     }
 
-    /// Where it is reached. A column that the others make up, to rounding, has the coefficient 0.
+    /// Returns the coefficients of the least sum of squares. A column that the others make up, to rounding, has the
+    /// coefficient 0.
     pub(crate) fn solve(&self) -> Vec<f64> {
         let (n, width) = (self.n_columns, self.n_columns + 1);
         let mut solution = vec![0.0; n];

@@ -16,7 +16,7 @@ const N_CHANGES_MAX: usize = 60;
 /// No offset of a zone differs from another of it by more than these seconds.
 const CHANGE_MAX_SECONDS: f64 = 7200.0;
 
-/// Where the user's days begin, and which of them count as Sundays.
+/// Calendar of the user: where days begin, and which of them count as Sundays.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calendar {
     zone: TimeZone,
@@ -26,8 +26,8 @@ pub struct Calendar {
 /// The same for the steps of one series.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Days {
-    /// From which step on, how many steps local time is ahead of the number of the step, counted from a Monday. Ascending; the first is of
-    /// step 0.
+    /// Number of steps that local time is ahead of the number of the step, counted from a Monday, and the step from
+    /// which on it holds. Ascending; the first is of step 0.
     shifts: Vec<(u64, f64)>,
     /// First and last step of each holiday, and how many steps before there was a Sunday. Ascending.
     holidays: Vec<(u64, u64, f64)>,
@@ -92,7 +92,7 @@ impl Days {
         self.change_max as usize
     }
 
-    /// Where `step` is in local time, in steps. For a period of a week holidays are where Sundays are.
+    /// Returns the place of `step` in local time, in steps. For a period of a week holidays are where Sundays are.
     pub(super) fn place(&self, step: u64, period: f64) -> f64 {
         step as f64 + self.shift(step) - self.since_sunday(step, period)
     }
@@ -115,7 +115,8 @@ impl Days {
         self.shifts[self.shifts.partition_point(|(from, _)| *from <= step) - 1].1
     }
 
-    /// Of a week, how many steps before `step` there was a Sunday, if it is a holiday; else 0.
+    /// Returns the number of steps before `step` at which there was a Sunday, if the period is a week and the step a
+    /// holiday; else 0.
     fn since_sunday(&self, step: u64, period: f64) -> f64 {
         let idx = self.holidays.partition_point(|(begin, ..)| *begin <= step);
         let holiday = idx.checked_sub(1).map(|idx| self.holidays[idx]).filter(|(_, end, _)| step < *end);

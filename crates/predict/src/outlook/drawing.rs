@@ -9,7 +9,7 @@ use super::rung::Persistence;
 
 pub(super) struct Drawing<'a> {
     outlook: &'a Outlook,
-    /// At each watched lead.
+    /// Errors at each watched lead.
     errors: Vec<Errors>,
     lead: usize,
     /// The errors of all paths at this lead as normal variables: what lasts, and what is gone at the next.

@@ -14,13 +14,14 @@ const GOES_ON: f64 = 0.5;
 /// at a moment of chance (Gott 1993): half of all go on for as long again.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Drift {
-    /// By step.
+    /// Slope by step.
     slope: f64,
     n: f64,
 }
 
 impl Drift {
-    /// That of the last `n` steps, whose sample before them, in their middle and at their end are given; `None` where it is none.
+    /// Computes the drift of the last `n` steps, whose sample before them, in their middle and at their end are given;
+    /// `None` where it is none.
     pub(super) fn over(n: usize, [before, middle, last]: [f64; 3]) -> Option<Self> {
         let (slope, later) = ((last - before) / n as f64, (last - middle) / (n - n / 2) as f64);
         (n >= N_MIN && slope != 0.0 && later / slope >= GOES_ON).then_some(Self { slope, n: n as f64 })
@@ -35,7 +36,7 @@ impl Drift {
         self.slope
     }
 
-    /// By how much it moves within so many steps at most with this probability.
+    /// Returns the amount by which the drift moves within so many steps at most with this probability.
     pub(super) fn quantile(&self, lead: usize, probability: f64) -> f64 {
         let share = if self.slope > 0.0 { probability } else { 1.0 - probability };
         let goes_on_for = self.n * share / (1.0 - share).max(f64::MIN_POSITIVE);

@@ -10,14 +10,14 @@ const N_RETURNS: u32 = 20;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Ends {
     lower: End,
-    /// Of the values with their signs changed.
+    /// End of the values with their signs changed.
     upper: End,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct End {
     least: f64,
-    /// How many times it was reached from other values.
+    /// Number of times that the end was reached from other values.
     n_returns: u32,
     is_there: bool,
 }

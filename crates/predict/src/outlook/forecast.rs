@@ -1,4 +1,4 @@
-//! What an outlook says: quantiles and intervals at each lead, and whole futures.
+//! Forecasts of an outlook: quantiles and intervals at each lead, and whole futures.
 
 use statistics::Interval;
 use units::Confidence;
@@ -25,7 +25,7 @@ const REACH_ERROR: f64 = 3.0;
 /// A series that is adrift stays on the nearer side of where it is now with this probability, whatever errors were before.
 const REACHED: f64 = 0.9;
 
-/// What errors are multiples of.
+/// Units that errors are multiples of.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Units {
     /// The median itself, in the unit of the series and as a quantile of the distribution.
@@ -50,12 +50,12 @@ impl Units {
     }
 }
 
-/// Where a lead lies between watched ones.
+/// Place of a lead between watched ones.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     /// The index of the watched lead at or below it.
     pub(super) below: usize,
-    /// That of the next one, or the same if there is none.
+    /// The index of the next watched lead, or the same if there is none.
     pub(super) above: usize,
     /// The share of the way to it.
     pub(super) share: f64,
@@ -140,8 +140,8 @@ impl Outlook {
         drawing.into_paths()
     }
 
-    /// How errors at a lead go together with those one step before: as on the way between the watched leads around it, or for a
-    /// watched lead on the way to it.
+    /// Returns the persistence of errors at a lead from those one step before: as on the way between the watched leads
+    /// around it, or for a watched lead on the way to it.
     pub(super) fn persistence(&self, Place { below, above, share }: Place) -> Persistence {
         if self.drift().is_some() {
             // For how long it goes on is drawn once; the rest passes.
@@ -154,7 +154,7 @@ impl Outlook {
         }
     }
 
-    /// What all candidates say together.
+    /// Returns the combined forecast of all candidates.
     pub(super) fn combined(&self, lead: usize, place: Place) -> f64 {
         let Place { below, above, share } = place;
         let (near, far) = (&self.rungs[below], &self.rungs[above]);
@@ -218,8 +218,8 @@ impl Outlook {
         self.rungs.iter().enumerate().map(of_rung).collect()
     }
 
-    /// What errors at a watched lead are multiples of, where they are expected to be this large. `largest` is the largest to be stated, in the unit
-    /// of the series.
+    /// Returns the units of the errors at a watched lead, where the errors are expected to be this large. `largest` is
+    /// the largest to be stated, in the unit of the series.
     fn units(&self, lead: usize, expected: f64, largest: f64, shares: &Shares) -> Units {
         let centre = shares.quantile(0.5);
         let range = (-largest, largest);
@@ -246,14 +246,16 @@ impl Outlook {
         units
     }
 
-    /// How far from its mean a series gets by a lead: anywhere, but on a scale where errors are factors no further than it ever did, or would have
-    /// in as many steps. There a few wild samples of a young series would have it reach to a million times what was ever there.
+    /// Returns the distance from its mean that a series gets to by a lead: anywhere, but on a scale where errors are
+    /// factors no further than it ever did, or would have in as many steps. There a few wild samples of a young series
+    /// would have it reach to a million times what was ever there.
     fn reach(&self, lead: f64) -> f64 {
         let longer = (lead / self.level.n()).max(1.0).sqrt();
         if self.transform.scale == Scale::Linear { f64::INFINITY } else { self.level.furthest() * longer }
     }
 
-    /// Where the errors of a lead are counted. How far a drift gets is drawn by itself: then they are those of the next step.
+    /// Returns the place where the errors of a lead are counted. How far a drift gets is drawn by itself: then they are
+    /// those of the next step.
     pub(super) fn place_of_errors(&self, lead: usize) -> Place {
         self.place(if self.drift().is_some() { 1 } else { lead })
     }

@@ -11,7 +11,7 @@ const TOLERANCE: f64 = 1e-9;
 /// Digits of the largest sample to which multiples are rounded, so that a sample and its multiple are the same number.
 const N_DIGITS: i32 = 12;
 
-/// Below this share of the largest sample a grid is too fine to matter.
+/// Share of the largest sample below which a grid is too fine to matter.
 const FINE: f64 = 1e-4;
 
 /// The largest number of which all samples are multiples.

@@ -14,7 +14,8 @@ const N_APART: f64 = 4.0;
 /// No two series go together by more: rounding would make the matrix of all of them none.
 const CORRELATION_MAX: f64 = 0.999_9;
 
-/// What is tried of correlations until they are a positive definite matrix, which those of a few series that go together closely may not be.
+/// Shares of the correlations that are tried until they are a positive definite matrix, which those of a few series
+/// that go together closely may not be.
 const KEPT: [f64; 5] = [1.0, 0.99, 0.95, 0.5, 0.0];
 
 /// Series with the same steps, and how their errors go together.
@@ -24,7 +25,7 @@ const KEPT: [f64; 5] = [1.0, 0.99, 0.95, 0.5, 0.0];
 #[derive(Clone, Debug, PartialEq)]
 pub struct Joint {
     outlooks: Vec<Outlook>,
-    /// At each watched lead.
+    /// Errors together, at each watched lead.
     together: Vec<Together>,
 }
 
@@ -142,7 +143,7 @@ impl Together {
         }
     }
 
-    /// That of series `i` and `j` of `n`. As long as little is known, none.
+    /// Returns the correlation of series `i` and `j` of `n`. As long as little is known, none.
     fn correlation(&self, n_under_way: f64, i: usize, j: usize, n: usize) -> f64 {
         let n_independent = self.n / n_under_way;
         let scale = (self.products[i * n + i] * self.products[j * n + j]).sqrt();

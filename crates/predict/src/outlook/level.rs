@@ -1,4 +1,4 @@
-//! Where a series stands: means over whole periods, and the latest deviations from them.
+//! Level of a series: means over whole periods, and the latest deviations from them.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +28,7 @@ const MEMORY_TYPICAL: f64 = 2000.0;
 /// The level of one series.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Level {
-    /// Over the last shortest and the last longest period.
+    /// Means over the last shortest and the last longest period.
     short: Mean,
     long: Mean,
     /// The samples of the last short period without the season that was expected of them.
@@ -133,7 +133,7 @@ impl Level {
         Some(shift)
     }
 
-    /// Where the series is on its way to.
+    /// Computes the drift that the series is on.
     fn drift_now(&self) -> Option<Drift> {
         let n_adrift = self.shifts.n_adrift();
         // A line that is longer than the history does not end with it: its slope is that of the last samples.
@@ -148,7 +148,7 @@ impl Level {
         (drift.slope() * self.smoothed[0] > 0.0).then_some(drift)
     }
 
-    /// Where it is on its way to; `None` as long as it is where it has been.
+    /// Returns the drift that the series is on; `None` as long as it is where it has been.
     pub(super) fn drift(&self) -> Option<Drift> {
         self.drift
     }
@@ -158,12 +158,12 @@ impl Level {
         self.drift.is_none() && self.shifts.n_adrift() > 0
     }
 
-    /// Of the last short period, from which everything else is counted.
+    /// Returns the mean of the last short period, from which everything else is counted.
     pub(super) fn mean(&self) -> f64 {
         self.short.mean
     }
 
-    /// Of the last long period.
+    /// Returns the mean of the last long period.
     pub(super) fn long_mean(&self) -> f64 {
         self.long.mean
     }
@@ -201,7 +201,7 @@ impl Level {
         self.last
     }
 
-    /// That sample without the season that was expected of it.
+    /// Returns the last sample without the season that was expected of it.
     pub(super) fn last_without_season(&self) -> f64 {
         self.last - self.season_of_last
     }

@@ -7,13 +7,13 @@ use super::rung::Rung;
 /// The past of a series in steps of one length.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resolution {
-    /// What is to be expected of it; it has no sample yet.
+    /// The outlook at this resolution; it has no sample yet.
     pub outlook: Outlook,
     /// The mean over each step, oldest first, NaN for a gap.
     pub samples: Vec<f64>,
-    /// How many such steps there are before the first one, counted from a moment that is the same for all resolutions.
+    /// Number of such steps before the first one, counted from a moment that is the same for all resolutions.
     pub n_before: u64,
-    /// How many steps of the next finer resolution one takes; 1 for the finest.
+    /// Number of steps of the next finer resolution that one takes; 1 for the finest.
     pub ratio: usize,
 }
 
@@ -26,8 +26,8 @@ struct Level {
     n: usize,
 }
 
-/// What is to be expected of a series after its last samples in steps of several lengths, the finest first, so that all agree until one takes a sample. The ends of all
-/// are meant to be about the same moment.
+/// Returns the outlooks of a series after its last samples in steps of several lengths, the finest first, so that all
+/// agree until one takes a sample. The ends of all are meant to be about the same moment.
 ///
 /// Seconds know the next minutes best, and hours what comes tomorrow. So each resolution hears what the next finer one says of the means over its own
 /// steps, and learns at each lead how much that is worth. Forecasts are then settled from above: those of each finer resolution are moved until their means
@@ -90,7 +90,8 @@ impl Level {
         })
     }
 
-    /// What a finer level has that came after the last sample here; `None` where it has not come as far, or is further than a step.
+    /// Returns the samples of a finer level that came after the last sample here; `None` if the finer level has not
+    /// come as far, or is further than a step.
     fn since<'a>(&self, finer: &'a Self) -> Option<&'a [f64]> {
         let n = finer.end().checked_sub(self.end())? / finer.n_finest;
         let first = finer.n.checked_sub(usize::try_from(n).ok()?)?;
@@ -130,7 +131,8 @@ impl Medians<'_> {
         median
     }
 
-    /// What is said of the mean over `ratio` steps, the `lead`-th such mean from here, of the first of which some samples are known. `None` for what is too far.
+    /// Returns the forecast of the mean over `ratio` steps, the `lead`-th such mean from here, of the first of which
+    /// some samples are known. `None` for what is too far.
     fn mean_of_step(&self, lead: usize, ratio: usize, known: &[f64]) -> Option<f64> {
         let end = (lead * ratio).checked_sub(known.len()).filter(|end| *end <= self.outlook.n_leads_max())?;
         let first = ((lead - 1) * ratio + 1).saturating_sub(known.len()).max(1);
@@ -140,7 +142,7 @@ impl Medians<'_> {
         Some(values.iter().sum::<f64>() / values.len() as f64)
     }
 
-    /// That at a lead, without what a finer level usually lacks.
+    /// Returns the median at a lead, without what a finer level usually lacks.
     fn without_bias(&self, lead: usize) -> f64 {
         let Outlook { rungs, transform, .. } = self.outlook;
         let place = self.outlook.place(lead);

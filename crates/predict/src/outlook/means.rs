@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[serde(bound(serialize = "[f64; N]: Serialize", deserialize = "[f64; N]: Deserialize<'de>"))]
 pub(super) struct Means<const N: usize> {
     pub(super) means: [f64; N],
-    /// For how many they count.
+    /// Number for which the means count.
     pub(super) n: f64,
 }
 

@@ -23,7 +23,7 @@ impl Paths {
         self.values.extend(values);
     }
 
-    /// What is computed of the values of several, path by path and lead by lead.
+    /// Computes a value from the values of several, path by path and lead by lead.
     ///
     /// # Panics
     /// When there are none, or they are not equally many or far.
@@ -39,13 +39,13 @@ impl Paths {
         Self { n_paths: first.n_paths, values: (0..first.values.len()).map(at).collect() }
     }
 
-    /// How many there are.
+    /// Returns the number of paths.
     #[must_use]
     pub fn n_paths(&self) -> usize {
         self.n_paths
     }
 
-    /// How far they go.
+    /// Returns the number of leads that the paths go.
     #[must_use]
     pub fn n_leads(&self) -> usize {
         self.values.len() / self.n_paths.max(1)
@@ -88,7 +88,7 @@ impl Errors {
     const MOST: f64 = 3.75;
     const PER_DEVIATION: f64 = 32.0;
 
-    /// From a distribution in these units.
+    /// Builds the errors from a distribution in these units.
     pub(super) fn new(shares: &Shares, units: Units) -> Self {
         let normal = Normal::standard();
         let n = (2.0 * Self::MOST * Self::PER_DEVIATION) as usize;

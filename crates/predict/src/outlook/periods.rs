@@ -1,4 +1,4 @@
-//! How long the seasons of a series are.
+//! Lengths of the seasons of a series.
 
 use std::hash::{Hash, Hasher};
 use std::time::Duration;
@@ -11,20 +11,20 @@ use super::N_PERIODS_MIN;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Periods(pub(super) [f64; 2]);
 
-/// Why something is no list of periods.
+/// The reason why something is no list of periods.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PeriodsError {
     /// More than two.
     #[error("there are {given} periods; a series has at most 2")]
     TooMany {
-        /// How many there are.
+        /// Number of periods given.
         given: usize,
     },
     /// Too short to have a shape, or so long that a profile would not fit into memory.
     #[error("a period is {given} steps; it must be from 4 to 1,000,000")]
     Length {
-        /// In steps.
+        /// Length in steps.
         given: f64,
     },
     /// Not ascending, or the second no longer than the first by enough to differ from it.

@@ -14,7 +14,7 @@ use super::{N_FEATURES, N_LEVELS};
 /// Forecasts of one lead under way at once, at most: neighbouring ones of a long lead say nearly the same.
 const N_UNDER_WAY_MAX: usize = 32;
 
-/// Who forecasts: two ways to fit the regression, the last sample, the last one at the same phase.
+/// Number of candidates: two ways to fit the regression, the last sample, the last one at the same phase.
 pub(super) const N_CANDIDATES: usize = 4;
 
 /// The places of the last sample among them, and of the last one at the same phase.
@@ -27,7 +27,8 @@ const RIDGE: f64 = 10.0;
 /// Samples that count for an independent one, of a lead that is longer than these.
 const N_DEPENDENT: f64 = 4.0;
 
-/// What is left of the word of recent levels from one watched lead to the next, as long as nothing else is known.
+/// Share of the weight of recent levels that is left from one watched lead to the next, as long as nothing else is
+/// known.
 const DECAY: f64 = 0.95;
 
 /// An error of so many mean absolute ones counts in full; larger ones count for as much, so that the regression goes through
@@ -64,7 +65,7 @@ const BY_CHANCE: f64 = 1.0;
 /// Beyond so many mean absolute errors one counts no more for how errors go together.
 const CORRELATED_MAX: f64 = 3.0;
 
-/// From this lead on forecasts made one after the other say nearly the same.
+/// The lead from which on forecasts made one after the other are nearly the same.
 const LEAD_LONG: usize = 16;
 
 /// The standard deviation of normal errors of mean absolute value 1.
@@ -91,9 +92,10 @@ pub(super) struct Rung {
     /// Absolute errors of all together, over fewer forecasts.
     lately: Means<1>,
     pub(super) weights: [f64; N_CANDIDATES],
-    /// What somebody else's word moves the forecast by.
+    /// Amount by which the external forecast moves the forecast.
     pub(super) pull: f64,
-    /// Squares of the errors of the candidates together and of somebody else, their products, and errors of somebody else.
+    /// Squares of the errors of the candidates together and of the external forecast, their products, and errors of the
+    /// external forecast.
     others: Means<4>,
     pub(super) tails: Tails,
     /// Products of errors with those of the next shorter watched lead, and squares of both.
@@ -105,10 +107,10 @@ pub(super) struct Rung {
     pub(super) extremes: Extremes,
 }
 
-/// How errors at one lead go together with those one step before, for the same origin.
+/// Dependence of errors at one lead on those one step before, for the same origin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Persistence {
-    /// What is left of the lasting part after a step.
+    /// Share of the lasting part that is left after a step.
     pub(super) kept: f64,
     /// The share of the variance that is new at every step and gone at the next.
     pub(super) passing: f64,
@@ -123,7 +125,7 @@ pub(super) struct Said {
     pub(super) features: [f64; N_FEATURES],
     pub(super) candidates: [f64; N_CANDIDATES],
     pub(super) combined: f64,
-    /// What the candidates said together, and what somebody else did; NaN for nobody.
+    /// The candidates' combined forecast, and the external forecast; NaN for none.
     pub(super) own: f64,
     pub(super) heard: f64,
     /// The error at the next shorter watched lead, in mean absolute ones; NaN while it is not known.
@@ -294,7 +296,8 @@ impl Rung {
         }
     }
 
-    /// What somebody else usually lacks, as far as it is more than chance: a mean of medians is no median of means where errors are skewed.
+    /// Returns the bias of the external forecast, as far as it is more than chance: a mean of medians is no median of
+    /// means where errors are skewed.
     pub(super) fn bias(&self) -> f64 {
         let [_, square, _, bias] = self.others.means;
         let n_independent = self.others.n / self.n_under_way();
@@ -365,7 +368,7 @@ impl Rung {
         }
     }
 
-    /// How errors go together on the way here from the next shorter watched lead.
+    /// Returns the persistence of errors on the way here from the next shorter watched lead.
     ///
     /// Forecasts of a long lead made one after the other say nearly the same, so that their errors go together as those of one
     /// forecast at neighbouring leads do. What is missing from that to 1 while errors further apart go together nearly as well is noise
@@ -393,7 +396,7 @@ impl Rung {
         NORMAL_DEVIATION * self.typical()
     }
 
-    /// How many times the lead errors were seen for.
+    /// Returns the time for which errors were seen, in multiples of the lead.
     pub(super) fn n_leads(&self) -> f64 {
         self.n / self.n_under_way()
     }
@@ -457,7 +460,7 @@ impl Rung {
     }
 }
 
-/// What a step leaves of the weight of what is remembered for so many.
+/// Returns the share that a step leaves of the weight of what is remembered for so many.
 fn kept_of(memory: f64) -> f64 {
     1.0 - 1.0 / memory.max(2.0)
 }

@@ -1,4 +1,5 @@
-//! On which scale a bounded quantity is forecast: its own, or one on which it has no bound and varies as much wherever it is.
+//! Scale on which a bounded quantity is forecast: its own, or one on which it has no bound and varies as much wherever
+//! it is.
 //!
 //! A scale suits if short stretches vary as much at every level on it, which shows on the quantity's own scale as a spread that goes with one over the
 //! slope of the scale (Guerrero 1993).
@@ -21,14 +22,14 @@ const FURTHER: f64 = 8.0;
 /// Another scale than the quantity's own has to be better by as much.
 const BETTER: f64 = 0.9;
 
-/// What is added so that a bound itself has a place on the scale, over the mean distance from it.
+/// Offset that gives a bound itself a place on the scale, over the mean distance from it.
 const OFFSET: f64 = 0.05;
 
 /// A quantity that is at a bound for more than this share of the time has its own scale: elsewhere the way there and back is a leap from which
 /// anything may be.
 const AT_BOUND_MAX: f64 = 0.02;
 
-/// On which scale forecasts are made.
+/// Scale on which forecasts are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Scale {
@@ -50,16 +51,16 @@ impl fmt::Display for Scale {
     }
 }
 
-/// From a quantity to its scale and back.
+/// Transform from a quantity to its scale and back.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Transform {
     pub(super) scale: Scale,
-    /// What the quantity can be.
+    /// Range of values that the quantity can have.
     range: (f64, f64),
     offset: f64,
 }
 
-/// How short stretches of a series vary.
+/// Spread of short stretches of a series.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Spread {
     stretch: [f64; N_STRETCH],
@@ -97,7 +98,7 @@ impl Transform {
         }
     }
 
-    /// What is nothing the quantity can be is the end that is nearest.
+    /// Returns the value at a place on the scale. What is nothing the quantity can be is the end that is nearest.
     pub(super) fn to_value(self, scaled: f64) -> f64 {
         let Self { scale, range: (low, high), offset } = self;
         let value = match scale {

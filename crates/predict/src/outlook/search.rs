@@ -56,7 +56,7 @@ struct Found {
 }
 
 impl Search {
-    /// From this step on.
+    /// Builds a search from this step on.
     pub(super) fn new(given: Periods, first: u64) -> Self {
         Self { given, recent: Vec::new(), start: first, first, found: [None, None] }
     }
@@ -88,7 +88,7 @@ impl Search {
         changed
     }
 
-    /// What each of them adds at `step`.
+    /// Returns the amount that each of the found seasons adds at `step`.
     pub(super) fn features(&self, step: u64) -> [f64; N_FOUND] {
         std::array::from_fn(|idx| self.found[idx].as_ref().map_or(0.0, |found| found.shape.profile.value(step as f64)))
     }

@@ -1,4 +1,4 @@
-//! What a series does at each phase of its periods, above and below its level.
+//! Course of a series at each phase of its periods, above and below its level.
 
 use serde::{Deserialize, Serialize};
 
@@ -41,17 +41,17 @@ pub(super) struct Season {
     long: Profile,
     /// The last steps, each at its number modulo their count.
     past: Vec<Step>,
-    /// By how much the series grows in a step.
+    /// Growth of the series in a step.
     trend: f64,
     /// Finds more of them, unless it is not to.
     search: Option<Search>,
 }
 
-/// What the seasons say of a step that is to come.
+/// The seasons at a step that is to come.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Phase {
-    /// What it has by each profile and at the same phase before: for the shortest period as deviations from the mean over one, for the longer one from
-    /// the mean over that.
+    /// Values by each profile and at the same phase before: for the shortest period as deviations from the mean over
+    /// one, for the longer one from the mean over that.
     pub(super) features: [f64; N_SEASON],
     /// The last known sample at the same phase of the shortest period, grown by the trend on the way from there.
     pub(super) naive: Option<f64>,
@@ -68,11 +68,11 @@ pub(super) struct Step {
 /// Means by phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Profile {
-    /// In steps; 0 for a profile that is not there.
+    /// Period in steps; 0 for a profile that is not there.
     period: f64,
     /// Mean, and how many deviations it counts for.
     cells: Vec<(f64, f64)>,
-    /// How many deviations a cell remembers.
+    /// Number of deviations that a cell remembers.
     memory: f64,
 }
 
@@ -318,7 +318,7 @@ impl Profile {
         self.cells.len()
     }
 
-    /// By the steps of a cell, or where those are several, between the middles of cells.
+    /// Returns the value by the steps of a cell, or if those are several, between the middles of cells.
     pub(super) fn value(&self, place: f64) -> f64 {
         if self.cells.len() as f64 >= self.period.round() { self.at(place) } else { self.between(place) }
     }

@@ -23,7 +23,7 @@ const TAKEN_BACK: f64 = 0.25;
 const ALIKE: f64 = 1.25;
 const MEMORY: f64 = 10.0;
 
-/// What a series' deviations from its level and season have been like, and the last shift.
+/// Past deviations of a series from its level and season, and the last shift.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Shifts {
     period: f64,
@@ -110,7 +110,8 @@ impl Shifts {
         None
     }
 
-    /// For how many steps it has been going where it has not been for long; 0 where it has been there before.
+    /// Returns the number of steps for which the series has been going where it has not been for long; 0 where it has
+    /// been there before.
     pub(super) fn n_adrift(&self) -> usize {
         if self.is_new && self.most_beyond > ALIKE * self.furthest { self.n_beyond } else { 0 }
     }

@@ -1,4 +1,4 @@
-//! How the mean over the next samples is distributed.
+//! Distribution of the mean over the next samples.
 
 use super::RunTimeError;
 use super::model::ModelErrors;
@@ -8,16 +8,16 @@ use crate::forecast::Forecast;
 /// The distribution of means over the samples that come next, of a quantity between 0 and a most.
 #[derive(Clone, Debug)]
 pub struct Means {
-    /// Of each sample, cut to what there can be.
+    /// Mean of each sample, cut to what there can be.
     pub(super) means: Vec<f64>,
-    /// How errors of means over windows lie, by the length of the window.
+    /// Distribution of the errors of means over windows, by the length of the window.
     pub(super) spread: Spread,
     pub(super) most: f64,
 }
 
 impl Means {
-    /// From a `forecast` made with the last sample known, and what `errors` have learned of such forecasts. Means and
-    /// standard errors beyond `most` are cut.
+    /// Builds the means from a `forecast` made with the last sample known, and what `errors` have learned of such
+    /// forecasts. Means and standard errors beyond `most` are cut.
     ///
     /// # Errors
     /// [`RunTimeError`]: a forecast that ends before the first window or is no number.
@@ -35,7 +35,7 @@ impl Means {
         Ok(Self { means, spread, most })
     }
 
-    /// How many steps ahead are forecast.
+    /// Returns the number of steps ahead that are forecast.
     #[must_use]
     pub fn n_steps(&self) -> usize {
         self.means.len()
@@ -47,7 +47,8 @@ impl Means {
         mean_of(&self.means, length)
     }
 
-    /// What the means over the next samples lie below with probability `p`, for each of these lengths.
+    /// Returns the values that the means over the next samples lie below with probability `p`, for each of these
+    /// lengths.
     ///
     /// # Panics
     /// When `p` is not strictly between 0 and 1.

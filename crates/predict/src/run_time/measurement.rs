@@ -1,4 +1,4 @@
-//! How far what tasks get lies from what an availability signal says.
+//! Error of an availability signal as a measurement of what tasks get.
 
 /// The standard error of an availability signal as a measurement of what a task gets, each in shares of the cores that
 /// the task can use.
@@ -8,19 +8,19 @@
 /// middle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeasurementError {
-    /// Of a short task that gets half of what it can use.
+    /// Standard error for a short task that gets half of what it can use.
     pub passing: f64,
     /// The length of a task, in seconds, for which the variance of the passing part is half of that.
     pub evens_out_after_seconds: f64,
-    /// What no length evens out, at any availability.
+    /// Standard error that no length evens out, at any availability.
     pub lasting: f64,
 }
 
 impl MeasurementError {
-    /// As if tasks got what samples say.
+    /// No error, as if tasks got what was sampled.
     pub const NONE: Self = Self { passing: 0.0, evens_out_after_seconds: 1.0, lasting: 0.0 };
 
-    /// At `share` of what a task can use, over `seconds`.
+    /// Returns the standard error at `share` of what a task can use, over `seconds`.
     pub(crate) fn standard_error(&self, share: f64, seconds: f64) -> f64 {
         let contention = 4.0 * share * (1.0 - share);
         let passing = self.passing * self.passing * contention / (1.0 + seconds / self.evens_out_after_seconds);
@@ -31,8 +31,8 @@ impl MeasurementError {
 }
 
 impl Default for MeasurementError {
-    /// For `cpu.availability`: tests of 10 s beside other load found 1 to 5 points of mean absolute error, of 5
-    /// minutes about 1.
+    /// Returns the error of `cpu.availability`: tests of 10 s beside other load found 1 to 5 points of mean absolute
+    /// error, of 5 minutes about 1.
     fn default() -> Self {
         Self { passing: 0.05, evens_out_after_seconds: 10.0, lasting: 0.005 }
     }

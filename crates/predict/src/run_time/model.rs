@@ -1,4 +1,4 @@
-//! How far means over windows would be off if errors were what the model says.
+//! Error of means over windows if errors were as the model states them.
 
 /// The error variance of means over windows that follows from the standard errors of single leads.
 ///
@@ -12,7 +12,7 @@ pub(crate) struct ModelErrors {
     weights: Vec<f64>,
     /// Sums of the squares of the first 0, 1, 2, … of those.
     squares: Vec<f64>,
-    /// Of the lead that is known worst.
+    /// Variance of the lead that is known worst.
     worst: f64,
 }
 
@@ -32,9 +32,9 @@ impl ModelErrors {
         Self { lag, weights, squares, worst: variance }
     }
 
-    /// What is to be thought of the variance of a window of `length` steps before its errors are known. A model does not
-    /// count that it has estimated its own mean, which no window evens out: half-way to errors that are the same at all
-    /// leads.
+    /// Returns a careful estimate of the variance of a window of `length` steps before its errors are known. A model
+    /// does not count that it has estimated its own mean, which no window evens out: half-way to errors that are the
+    /// same at all leads.
     pub(crate) fn careful_variance(&self, length: usize) -> f64 {
         0.5 * (self.variance(length) + self.worst)
     }

@@ -15,28 +15,28 @@ const N_ORIGINS_A_LENGTH: usize = 4;
 /// far as a normal one.
 const N_OF_MODEL: f64 = 4.0;
 
-/// With fewer errors than the first, quantiles are those of a t distribution; with as many as the second, they are the
-/// errors' own; between them in between.
+/// Numbers of errors. With fewer than the first, quantiles are those of a t distribution; with as many as the second,
+/// they are the errors' own; between them in between.
 const N_OWN: (f64, f64) = (20.0, 60.0);
 
-/// Of one length: forecasts under way, and errors.
+/// Forecasts under way and errors of one length.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Rung {
     length: usize,
-    /// When a forecast was noted last; 0 for never.
+    /// Time at which a forecast was noted last; 0 for never.
     noted: u64,
     /// Means said, and when their windows end.
     said: VecDeque<(u64, f64)>,
     errors: Sorted,
 }
 
-/// What is known of the errors of one length at one moment.
+/// The errors of one length that are known at one moment.
 #[derive(Clone, Debug)]
 pub(crate) struct Known {
     pub(crate) length: usize,
-    /// What the model says.
+    /// Variance by the model.
     model_variance: f64,
-    /// How many independent errors are known.
+    /// Number of independent errors that are known.
     n: f64,
     errors: Vec<f64>,
     /// Mean and variance of the errors, those that the model counts for included.
@@ -107,7 +107,7 @@ impl Rung {
 }
 
 impl Known {
-    /// How many times larger than the model's the variance is; 1 if the model has none.
+    /// Returns the ratio of the variance to the model's; 1 if the model has none.
     pub(crate) fn ratio(&self) -> f64 {
         let ratio = self.variance / self.model_variance;
         if ratio.is_finite() { ratio } else { 1.0 }
@@ -117,7 +117,7 @@ impl Known {
         self.quantile(0.5)
     }
 
-    /// What an error lies below with probability `p`.
+    /// Returns the value that an error lies below with probability `p`.
     pub(crate) fn quantile(&self, p: f64) -> f64 {
         let share = ((self.n - N_OWN.0) / (N_OWN.1 - N_OWN.0)).clamp(0.0, 1.0);
         match share {
@@ -127,7 +127,7 @@ impl Known {
         }
     }
 
-    /// Of a next error, if errors are normal.
+    /// Returns the quantile of a next error, if errors are normal.
     fn t_quantile(&self, p: f64) -> f64 {
         let n_sum = self.n + N_OF_MODEL;
         let deviation = (self.variance * (1.0 + 1.0 / n_sum)).sqrt();
@@ -135,8 +135,9 @@ impl Known {
         self.mean + deviation * t
     }
 
-    /// Of a next error, if all are exchangeable and as many as `n` independent: the rank `(n + 1) p`. Further out than the
-    /// errors go, on from the last as far as it would be if they were normal, so that quantiles rise with `p`.
+    /// Returns the quantile of a next error, if all are exchangeable and as many as `n` independent: the rank `(n + 1)
+    /// p`. Further out than the errors go, on from the last as far as it would be if they were normal, so that
+    /// quantiles rise with `p`.
     fn own_quantile(&self, p: f64) -> f64 {
         let (n, last) = (self.n, self.errors.len() - 1);
         let rank = |p: f64| ((n + 1.0) * p - 0.5) / n * (last + 1) as f64 - 0.5;

@@ -29,7 +29,7 @@ impl Scale {
         }
     }
 
-    /// What lies there on the scale; infinite for places where nothing does.
+    /// Returns the value at a place on the scale; infinite for places without a value.
     pub(super) fn value(self, place: f64) -> f64 {
         match self {
             Self::Inverse if place < 0.0 => -1.0 / place,
@@ -38,7 +38,7 @@ impl Scale {
         }
     }
 
-    /// How much faster than the quantity its place changes.
+    /// Returns the slope of the scale: how much faster than the quantity its place changes.
     pub(super) fn slope(self, value: f64) -> f64 {
         match self {
             Self::Inverse => value.max(SHARE_MIN).powi(-2),

@@ -1,4 +1,4 @@
-//! How far the mean of the forecasts over a window was from the mean of what came, learned as samples come.
+//! Errors of the mean of the forecasts over a window against the mean of what came, learned as samples come.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -16,7 +16,7 @@ const KNOWN_SHARE_MIN: f64 = 0.9;
 /// Windows whose means are followed for the run times of tasks, in seconds.
 const WINDOWS_SECONDS: [u64; 8] = [1, 2, 5, 10, 20, 60, 120, 300];
 
-/// How long ago what a sensor of CPU availability says was, on average.
+/// Average age of what a sensor of CPU availability measures.
 const AVAILABILITY_LAG: Duration = Duration::from_secs(5);
 
 /// No variance beyond the longest window is more than this times that of the longest window.
@@ -39,7 +39,7 @@ pub struct WindowErrors {
     clock: u64,
 }
 
-/// How the errors of means over windows lie, at any length.
+/// Distribution of the errors of means over windows, at any length.
 #[derive(Clone, Debug)]
 pub(crate) struct Spread {
     lag: usize,
@@ -97,13 +97,13 @@ impl WindowErrors {
         Self { scale: Scale::Linear, ..self }
     }
 
-    /// How many steps later a task's time is seen in the samples.
+    /// Returns the number of steps by which a task's time is seen later in the samples.
     #[must_use]
     pub fn lag(&self) -> usize {
         self.lag
     }
 
-    /// How many leads a forecast has to have for windows of all lengths.
+    /// Returns the number of leads that a forecast needs for windows of all lengths.
     #[must_use]
     pub fn n_leads(&self) -> usize {
         self.lag + self.longest()

@@ -1,4 +1,4 @@
-//! Why a text is no model specification.
+//! Reasons why a text is no model specification.
 
 use super::Spec;
 use crate::outlook::PeriodsError;
@@ -20,7 +20,7 @@ pub enum SpecError {
     Malformed {
         /// The whole text.
         text: String,
-        /// What is wrong with it.
+        /// The problem with the text.
         problem: &'static str,
     },
     /// An argument is absent.
@@ -74,13 +74,13 @@ pub enum SpecError {
         "the second place of `ARFIMA` is `{given}`; it must be the letter d, because the fit estimates the fraction"
     )]
     FixedFraction {
-        /// What stands there.
+        /// The text that stands there.
         given: String,
     },
     /// Two dots without a range around them.
     #[error("`{given}` is not a range; it is written 1..16, the lower end first")]
     BadRange {
-        /// What stands there.
+        /// The text that stands there.
         given: String,
     },
     /// Ranges that stand for too many models.
@@ -88,7 +88,7 @@ pub enum SpecError {
     TooMany {
         /// The whole text.
         text: String,
-        /// How many it stands for.
+        /// Number of specifications that the text stands for.
         n_specs: usize,
         /// The most that are taken.
         n_specs_max: usize,
@@ -96,7 +96,7 @@ pub enum SpecError {
     /// A length of a season that is no number.
     #[error("a season of `SEASONAL` is `{given}`; it must be a length in steps, as in SEASONAL(288,2016)")]
     NoPeriod {
-        /// What stands there.
+        /// The text that stands there.
         given: String,
     },
     /// Lengths of seasons that cannot be.

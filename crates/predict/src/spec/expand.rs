@@ -69,7 +69,7 @@ enum Piece {
 }
 
 impl Family {
-    /// How many combinations of numbers there are, at least 1; those without a coefficient count.
+    /// Returns the number of combinations of numbers, at least 1; those without a coefficient count.
     #[must_use]
     pub fn n_members(&self) -> u64 {
         self.n_members

@@ -1,4 +1,4 @@
-//! From text to a specification.
+//! Parser from text to a specification.
 
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -20,7 +20,8 @@ const ARMA_ORDER_MAX: usize = 64;
 /// The most differences that are taken. Two make a straight line a constant; more than a few only breed noise.
 const N_DIFFERENCES_MAX: usize = 8;
 
-/// How many past samples a fractional difference weighs unless the text says otherwise; RPS's choice (section 5.2.1).
+/// Number of past samples that a fractional difference weighs unless the text sets another; RPS's choice (section
+/// 5.2.1).
 pub(super) const TRUNCATION_DEFAULT: usize = 300;
 
 /// More would cost more per step than the weights that far back are worth.
@@ -40,7 +41,7 @@ const NWS_RECENT_MAX: usize = 10_000;
 pub(super) const AUTO_EVERY: usize = 100;
 pub(super) const AUTO_WINDOW: usize = 600;
 
-/// What the candidates of AUTO may cost unless the text says otherwise, in multiplications with addition per sample.
+/// Limit on the cost of AUTO's candidates unless the text sets another, in multiplications with addition per sample.
 pub(super) const AUTO_BUDGET: u64 = 35_000;
 
 /// A budget beyond what any candidate costs.

@@ -1,4 +1,4 @@
-//! From a specification to text, and the list of all there are.
+//! Text of a specification, and the list of all models there are.
 
 use std::fmt;
 
@@ -116,7 +116,7 @@ impl fmt::Display for Spec {
     }
 }
 
-/// As an argument of a specification; the method that goes without saying is left out.
+/// Formats an argument of a specification; the method that goes without saying is left out.
 impl fmt::Display for ArMethod {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -128,7 +128,7 @@ impl fmt::Display for ArMethod {
     }
 }
 
-/// As an argument of a specification; the method that goes without saying is left out.
+/// Formats an argument of a specification; the method that goes without saying is left out.
 impl fmt::Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -1,4 +1,4 @@
-//! What blocks hold, as bytes: numbers with their lowest byte first, text and arrays with their length before them.
+//! Contents of blocks, as bytes: numbers with their lowest byte first, text and arrays with their length before them.
 
 use crate::{Field, Kind, RecordType, Value};
 

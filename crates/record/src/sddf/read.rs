@@ -195,7 +195,7 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    /// How many items an array claims.
+    /// Reads the number of items that an array claims.
     fn claimed(&mut self) -> Result<usize, Error> {
         self.expect("[")?;
         let n: usize = self.number()?;

@@ -15,7 +15,7 @@ const WRONG_MAX: usize = 200;
 pub enum Token {
     /// A letter that stands for itself; two of them for `;;`, `//`, `/*` and `*/`.
     Mark(&'static str),
-    /// In quotes.
+    /// Text in quotes.
     Text(String),
     /// Letters, digits and the like: names of types, and numbers.
     Word(String),
@@ -36,7 +36,7 @@ impl<R: BufRead> Tokens<R> {
         Self { input, line: 1, ahead: None }
     }
 
-    /// What is wrong here; of a long text, its beginning.
+    /// Returns the error at this place; of a long text, its beginning.
     pub fn wrong(&self, what: impl Into<String>) -> Error {
         let mut what = what.into();
         if let Some((place, _)) = what.char_indices().nth(WRONG_MAX) {

@@ -2,7 +2,7 @@
 
 use crate::worker::Worker;
 
-/// How near to the wanted work the time of a balance comes, as a part of it.
+/// Precision to which the work done in the time of a balance equals the wanted work, as a part of the latter.
 const PRECISION: f64 = 1e-12;
 /// Each second step halves the time: to a part in 2^50 of it.
 const N_STEPS_MAX: usize = 100;
@@ -10,9 +10,9 @@ const N_STEPS_MAX: usize = 100;
 /// Shares by which all end at one time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Balance {
-    /// That time in seconds.
+    /// The common time, in seconds.
     pub seconds: f64,
-    /// What each worker gets, in seconds of work; nothing for those that would not begin in time.
+    /// Share of each worker, in seconds of work; nothing for those that would not begin in time.
     pub shares: Vec<f64>,
 }
 

@@ -52,7 +52,7 @@ impl Policy for Corrected {
 }
 
 impl Corrected {
-    /// What an idle worker does now.
+    /// Decides what an idle worker does now.
     fn relieve(&mut self, state: &State, worker: usize) -> Vec<Action> {
         if let Some(units) = self.pooled(state, worker) {
             return vec![Action::Run { worker, units }];
@@ -66,7 +66,7 @@ impl Corrected {
         Some(part.start..state.work.end_of(part.start, part.end, share).max(part.start + 1))
     }
 
-    /// What is left is balanced anew; the worker that has most too much gives up so much of it, or this one's share.
+    /// Balances anew what is left; the worker that has most too much gives up its excess, or this one's share.
     fn take_over(&self, state: &State, worker: usize) -> Option<Vec<Action>> {
         let shares = self.shares(state);
         let waiting = |donor: usize| state.chunks[donor].as_ref().map(|chunk| chunk.waiting.clone());
@@ -101,7 +101,7 @@ impl Corrected {
         })
     }
 
-    /// What each worker would do of all units that nobody has begun, were they given out now.
+    /// Returns the share of each worker in all units that nobody has begun, were they given out now.
     fn shares(&self, state: &State) -> Vec<f64> {
         let waiting = state.chunks.iter().flatten().map(|chunk| state.work.cost(&chunk.waiting)).sum::<f64>();
         let cost = state.cost_ratio * (waiting + state.pooled_cost());
@@ -116,7 +116,8 @@ impl Corrected {
         shares
     }
 
-    /// How long a worker is still busy with its unit, in seconds. One that takes longer than was forecast is taken to be half through.
+    /// Returns the time for which a worker is still busy with its unit, in seconds. A worker that takes longer than
+    /// forecast is taken to be half through.
     fn rest(&self, state: &State, worker: usize) -> f64 {
         let Some(chunk) = &state.chunks[worker] else { return 0.0 };
         let cost = state.cost_ratio * state.work.cost(&(chunk.unit..chunk.unit + 1));

@@ -4,7 +4,7 @@ use super::self_scheduled::n_halving_chunks;
 use super::upfront::{deal_until, leftover, serve};
 use super::{Action, Event, Policy, State, balance};
 
-/// Of what is left, whoever is idle takes the part that it would have of this share of it.
+/// Share of what is left of which an idle worker takes the part that it would have.
 const TAIL_PART: f64 = 0.5;
 
 pub struct Predicted {
@@ -46,7 +46,7 @@ impl Predicted {
     }
 }
 
-/// What each worker gets of `cost` seconds of work, in seconds of work.
+/// Returns the share of each worker in `cost` seconds of work, in seconds of work.
 pub fn shares(state: &State, cost: f64, q: f64) -> Vec<f64> {
     let free_at: Vec<f64> = state.lost.iter().map(|is_lost| if *is_lost { f64::INFINITY } else { 0.0 }).collect();
     balance(&state.workers, &free_at, cost, state.mean_cost(), q).shares

@@ -45,7 +45,7 @@ impl Policy for Risk {
     }
 }
 
-/// For each draw, for each worker, the probability of what it gives.
+/// Returns for each draw and each worker the probability of what the worker gives.
 fn draws(n_workers: usize) -> Vec<Vec<f64>> {
     let mut chance = ChaCha8Rng::seed_from_u64(SEED);
     (0..N_DRAWS).map(|_| (0..n_workers).map(|_| chance.random()).collect()).collect()

@@ -1,4 +1,4 @@
-//! Whoever is idle asks for more: chunks of one size, guided, or by factoring.
+//! Self-scheduling: idle workers ask for more, in chunks of one size, guided, or by factoring.
 
 use super::state::Dealer;
 use super::upfront::serve;
@@ -28,7 +28,8 @@ impl SelfScheduled {
     }
 }
 
-/// How many chunks of ever so many parts of what is left a worker gets of its `each` units, until they are units.
+/// Returns the number of chunks that a worker gets of its `each` units, if each chunk is a `factor`-th of what is left,
+/// until chunks are units.
 pub fn n_halving_chunks(each: f64, factor: f64) -> f64 {
     1.0 + (each / factor).max(1.0).ln() / (factor / (factor - 1.0)).ln()
 }

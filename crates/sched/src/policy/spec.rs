@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "String", into = "String")]
 #[non_exhaustive]
 pub enum Spec {
-    /// As many units for each worker, at once.
+    /// An equal number of units for each worker, at once.
     Equal,
     /// Work in proportion to benchmarked speed, at once.
     Speed,
     /// Unit by unit, to workers whose availability is at least that share, as GNU parallel and Condor do.
     Threshold(f64),
-    /// So many units to whoever is idle.
+    /// A fixed number of units to each idle worker.
     SelfScheduled(usize),
     /// An equal part of what is left to whoever is idle, but no fewer units than that (Polychronopoulos and Kuck 1987).
     Guided(usize),
@@ -26,7 +26,7 @@ pub enum Spec {
     WeightedFactoring(f64),
     /// All are forecast to end at one time with probability `q` each; the last part, `tail`, is self-scheduled.
     Predicted {
-        /// Of the forecast that counts.
+        /// Probability of the forecast that counts.
         q: f64,
         /// A share of the work.
         tail: f64,
@@ -39,7 +39,7 @@ pub enum Spec {
     Oracle,
 }
 
-/// Why a text names no policy.
+/// Reasons why a text names no policy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PolicyError {
@@ -56,7 +56,7 @@ pub enum PolicyError {
         text: String,
         /// The argument.
         argument: String,
-        /// What it would have to be.
+        /// Description of a valid argument.
         wanted: &'static str,
     },
     /// More arguments than there are.

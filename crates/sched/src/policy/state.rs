@@ -1,4 +1,4 @@
-//! What a policy sees of a run, and what it can have done.
+//! State of a run as a policy sees it, and the actions of a policy.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,17 +14,17 @@ pub struct State {
     pub now: f64,
     /// The units and what they were expected to cost.
     pub work: Work,
-    /// With forecasts from `now` on, or from shortly before.
+    /// Workers, with forecasts from `now` on, or from shortly before.
     pub workers: Vec<Worker>,
-    /// What each worker does; nothing where it is idle.
+    /// Chunk of each worker; nothing if the worker is idle.
     pub chunks: Vec<Option<Chunk>>,
     /// Whether a worker cannot be had any more.
     pub lost: Vec<bool>,
     /// Units that nobody has, in order.
     pub pool: Vec<Range<usize>>,
-    /// What finished units cost beside what was expected of them.
+    /// Ratio of the cost of finished units to their expected cost.
     pub cost_ratio: f64,
-    /// How far single units were from that.
+    /// Spread of single units around that ratio.
     pub cost_spread: Spread,
 }
 
@@ -61,15 +61,15 @@ impl Spread {
 /// Units that a worker has.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chunk {
-    /// Those that it has not begun.
+    /// Units that the worker has not begun.
     pub waiting: Range<usize>,
-    /// The one that it works on.
+    /// The unit that the worker works on.
     pub unit: usize,
-    /// When it began that, in seconds since the run began.
+    /// Time at which the worker began that unit, in seconds since the run began.
     pub unit_began: f64,
 }
 
-/// What happened.
+/// Event of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
@@ -81,27 +81,27 @@ pub enum Event {
     Tick,
 }
 
-/// What to do.
+/// Action of a policy.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Action {
     /// An idle worker takes units out of the pool.
     Run {
-        /// By position.
+        /// Position of the worker.
         worker: usize,
-        /// Not empty; in the pool.
+        /// The units: not empty, and in the pool.
         units: Range<usize>,
     },
     /// A worker gives up the units from this one on that it has not begun. They go into the pool.
     GiveUp {
-        /// By position.
+        /// Position of the worker.
         worker: usize,
         /// The first.
         from: usize,
     },
     /// An idle worker runs a unit that another works on as well. The first result counts.
     Twin {
-        /// By position.
+        /// Position of the worker.
         worker: usize,
         /// One that is being worked on.
         unit: usize,
@@ -136,13 +136,13 @@ impl State {
         self.alive().filter(|worker| self.chunks[*worker].is_none())
     }
 
-    /// How many units nobody has.
+    /// Returns the number of units that nobody has.
     #[must_use]
     pub fn n_pooled(&self) -> usize {
         self.pool.iter().map(Range::len).sum()
     }
 
-    /// What units that nobody has are expected to cost, in seconds.
+    /// Returns the expected cost of the units that nobody has, in seconds.
     #[must_use]
     pub fn pooled_cost(&self) -> f64 {
         self.pool.iter().map(|units| self.work.cost(units)).sum()
@@ -154,7 +154,8 @@ impl State {
         self.work.total() / self.work.n_units() as f64
     }
 
-    /// When a worker has done what it has, in seconds from now, with probability `p`; nothing where it has nothing.
+    /// Returns the time until a worker has done what it has, in seconds from now, with probability `p`; nothing if it
+    /// has nothing.
     #[must_use]
     pub fn left(&self, worker: usize, p: f64) -> Option<f64> {
         let chunk = self.chunks[worker].as_ref()?;
@@ -221,7 +222,7 @@ impl<'a> Dealer<'a> {
         self.next_by(|work, start, end| work.end_of(start, end, cost).max(start + 1))
     }
 
-    /// So many units, at most up to the end of a part of the pool.
+    /// Takes so many units, at most up to the end of a part of the pool.
     pub fn next_of_count(&mut self, n_units: usize) -> Option<Range<usize>> {
         self.next_by(|_, start, end| end.min(start + n_units))
     }

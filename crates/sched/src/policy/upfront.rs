@@ -1,13 +1,13 @@
-//! Everything is given away at once: equal parts, parts by benchmarked speed, or whatever shares a forecast says.
+//! Splits that give everything away at once: equal parts, parts by benchmarked speed, or the shares of a forecast.
 
 use super::state::Dealer;
 use super::{Action, Event, Policy, State};
 
-/// Whoever becomes idle early shares what lost workers left: that part of it, by the number of workers.
+/// Divisor of what lost workers left: a worker that becomes idle early gets that part of it, by the number of workers.
 const LEFT_OVER_PART: f64 = 2.0;
 
 pub enum Upfront {
-    /// As many units for each: whoever splits equally knows no costs.
+    /// An equal number of units for each: an equal split knows no costs.
     Equal,
     /// Work by benchmarked speed.
     BySpeed,
@@ -63,7 +63,7 @@ pub fn deal_until(state: &State, shares: &[f64], end: usize) -> Vec<Action> {
     actions
 }
 
-/// What is in the pool goes to idle workers in ever smaller parts.
+/// Gives what is in the pool to idle workers in ever smaller parts.
 pub fn leftover(state: &State, event: Event) -> Vec<Action> {
     let part = state.pooled_cost() / (LEFT_OVER_PART * state.alive().count().max(1) as f64);
     serve(state, event, |_, dealer| dealer.next_of_cost(part))

@@ -7,8 +7,8 @@ use super::writing::{ANCHOR_MEMORY_BYTES, Writing, slot_of, value};
 use crate::catalogue::Loaded;
 use crate::container::{BLOCK_BYTES, Lost, Outline};
 
-/// How many blocks are read at once at most: 1 MiB. A random read of one takes about as long as moving it, so that reading on is nearly
-/// free, and what was read in vain takes memory from others.
+/// The most blocks that are read at once: 1 MiB. A random read of one takes about as long as moving it, so that
+/// reading on is nearly free, and what was read in vain takes memory from others.
 const N_READ_AHEAD: usize = 16;
 
 impl Store {
@@ -74,7 +74,7 @@ impl Store {
         block.and_then(|block| block.get(..=offset % BLOCK_BYTES)).unwrap_or_default()
     }
 
-    /// What is being written that has this byte.
+    /// Returns the key of the container being written that has this byte.
     fn active_with(&self, run: Run, position: u64) -> Option<(Run, Writing)> {
         let keys = [(run, Writing::End), (run, Writing::Again)];
         keys.into_iter()
@@ -117,7 +117,8 @@ impl Store {
         Ok(())
     }
 
-    /// How many blocks of a run are in memory right before one: of this container, or of the one before it.
+    /// Returns the number of blocks of a run that are in memory right before one: of this container, or of the one
+    /// before it.
     fn n_read_before(&self, slot: u32, idx: usize) -> usize {
         let n_at_end = |slot: u32, idx: usize| -> usize {
             let loaded = self.catalogue.containers.get(&slot).and_then(|container| container.loaded.as_ref());
@@ -159,7 +160,7 @@ impl Store {
         self.make_room_in_memory();
     }
 
-    /// What was read, or nothing: a container that cannot be read is forgotten, and its file removed.
+    /// Returns the data read, or nothing: a container that cannot be read is forgotten, and its file removed.
     fn kept_or_lost<T>(&mut self, slot: u32, read: Result<T, Lost>) -> Option<T> {
         read.inspect_err(|_| {
             self.statistics.n_lost += 1;

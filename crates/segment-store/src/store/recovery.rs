@@ -1,4 +1,4 @@
-//! What outlives the process: the journal, its snapshots, and what is made of them when a store is opened.
+//! Recovery of what outlives the process: the journal, its snapshots, and what is made of them when a store is opened.
 
 use std::collections::{HashMap, HashSet};
 

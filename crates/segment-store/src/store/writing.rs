@@ -11,12 +11,12 @@ use crate::journal::{Entry, Record};
 /// Bytes of memory for an anchor: two slots of sixteen bytes in the table, and its entry in the container's outline.
 pub(super) const ANCHOR_MEMORY_BYTES: u64 = 2 * 16 + 16;
 
-/// What is written of a run.
+/// The part of a run that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Writing {
-    /// What comes at its end.
+    /// The data that come at its end.
     End,
-    /// What was forgotten.
+    /// The data that were forgotten.
     Again,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Active {
 }
 
 impl Active {
-    /// Where the next byte goes.
+    /// Returns the position of the next byte.
     pub fn end(&self) -> u64 {
         self.start + self.data.len() as u64
     }
@@ -70,7 +70,7 @@ impl Store {
         self.ends.remove(&run);
     }
 
-    /// How many bytes would be lost if the process ended now.
+    /// Returns the number of bytes that would be lost if the process ended now.
     #[must_use]
     pub fn n_unflushed(&self) -> usize {
         self.active.values().map(|active| active.data.len()).sum()

@@ -7,25 +7,26 @@
 
 use super::fair::{Claim, divide};
 
-/// How many different sets of cores are looked at; whoever has a further one counts as free to go anywhere.
+/// The greatest number of different sets of cores that are looked at; whoever has a further set counts as free to go
+/// anywhere.
 pub(crate) const N_SETS_MAX: usize = 4;
 
-/// By what share a set may have to give more than it has: roundings.
+/// The share by which a set may have to give more than it has: roundings.
 const TOLERANCE: f64 = 1e-9;
 
 /// The cores of a host, and which of them some of the claims may use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cores<'a> {
-    /// What each has to give.
+    /// The capacity of each core.
     pub capacities: &'a [f64],
-    /// For each set whether each core is in it. At most [`N_SETS_MAX`].
+    /// The members of each set: whether each core is in it. At most [`N_SETS_MAX`] sets.
     pub sets: &'a [Vec<bool>],
     /// The set of each claim; none for any core. Groups have none.
     pub set_of: &'a [Option<usize>],
 }
 
 impl Cores<'_> {
-    /// As [`divide`].
+    /// Divides the cores as [`divide`] does, with respect to the sets that claims are confined to.
     pub(crate) fn divide(self, n_groups: usize, claims: &[Claim], parts: &mut Vec<f64>) {
         let mut claims = claims.to_vec();
         let mut settled = vec![0.0; claims.len()];

@@ -25,20 +25,20 @@ struct Core {
     recent: Split,
 }
 
-/// How the cores' time was spent lately.
+/// The recent use of the cores' time.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Spending {
-    /// What interrupts left of each core, by its number, as a share of its time.
+    /// The share of each core's time that interrupts left, by the core's number.
     pub left: BTreeMap<u64, f64>,
     /// Cores used by programs and by the kernel for them.
     pub used: f64,
     /// The part of it that programs of lowered priority used, without their time in the kernel.
     pub used_niced: f64,
-    /// How many cores had something to do: as many as there are when all had as much, one when only one had any.
+    /// The number of cores that had something to do: as many as there are if all had as much, one if only one had any.
     pub n_busy: f64,
     /// The share that was given to this host of the time that it asked for.
     pub delivered: f64,
-    /// How much time all of this stands for.
+    /// The time that all of these values stand for.
     pub seconds: f64,
 }
 

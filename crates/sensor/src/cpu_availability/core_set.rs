@@ -12,7 +12,7 @@ use crate::file::{fields, lines, number};
 pub(crate) struct CoreSet(Vec<RangeInclusive<u64>>);
 
 impl CoreSet {
-    /// From the text of a `status`.
+    /// Parses the text of a `status`.
     pub(crate) fn parse_status(text: &[u8]) -> Option<CoreSet> {
         let line = lines(text).find_map(|line| line.strip_prefix(b"Cpus_allowed_list:"))?;
         CoreSet::parse(fields(line.trim_ascii()).next()?)
@@ -28,7 +28,8 @@ impl CoreSet {
         text.split(|&byte| byte == b',').map(range).collect::<Option<_>>().map(CoreSet)
     }
 
-    /// Which of the cores that are online are in it, in their order; none if all are, or none at all.
+    /// Returns for each core that is online, in their order, whether the set has it; none if it has all or none of
+    /// them.
     ///
     /// The kernel lets a task run anywhere that has none of its cores left.
     pub(crate) fn among(&self, online: &BTreeMap<u64, f64>) -> Option<Vec<bool>> {

@@ -18,10 +18,10 @@ use super::{
     thread::YOUNG,
 };
 
-/// How many records are read at one look at most: a tenth of a millisecond.
+/// The greatest number of records that are read at one look: a tenth of a millisecond.
 const N_READ_MAX: usize = 128;
 
-/// What the socket holds, in bytes as the kernel counts them: about as many records as are read.
+/// The size of the socket's buffer, in bytes as the kernel counts them: about as many records as are read.
 const BUFFER_BYTES: usize = 128 << 10;
 
 /// `GENL_ID_CTRL`, `CTRL_CMD_GETFAMILY`, `CTRL_ATTR_FAMILY_NAME`, `CTRL_ATTR_FAMILY_ID`.
@@ -30,7 +30,7 @@ const CONTROL: (u16, u8, u16, u16) = (0x10, 3, 2, 1);
 /// `TASKSTATS_CMD_GET`, `TASKSTATS_CMD_ATTR_REGISTER_CPUMASK`.
 const REGISTER: (u8, u16) = (1, 3);
 
-/// Of how many parents it is looked up at one look where they are.
+/// The greatest number of parents whose place is looked up at one look.
 const N_PLACES_MAX: usize = 16;
 
 /// A part of the ended that is smaller than this many seconds is forgotten.
@@ -42,24 +42,24 @@ pub(crate) struct Exits {
     listener: Option<Listener>,
     read_at: Option<Duration>,
     last_n_forks: Option<u64>,
-    /// How many tasks were started, and how many records were read.
+    /// The number of tasks that were started, and the number of records that were read.
     counts: Recent<2>,
     /// Seconds used and waited by the children of each process, and how many they were, by their weight.
     by_parent: BTreeMap<(u32, u32), Recent<3>>,
-    /// Where each parent is; none for one that was gone when it was looked for.
+    /// The place of each parent; none for a parent that was gone when its place was looked for.
     places: BTreeMap<u32, Option<Place>>,
 }
 
-/// What the young children of a process did that ended.
+/// The work of the young children of a process that ended.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ended<'a> {
     pub parent: u32,
     pub place: &'a Place,
     pub weight: f64,
-    /// In cores, of the sample made good for all.
+    /// The cores used, of the sample made good for all.
     pub used: f64,
     pub waited: f64,
-    /// How many seconds of a core each used, on average.
+    /// The mean time of a core that each used, in seconds.
     pub used_by_each: f64,
 }
 
@@ -118,7 +118,8 @@ impl Exits {
         });
     }
 
-    /// What ended, by whose children it was. Orphans are left out, since nobody knows where they were.
+    /// Returns the work of the tasks that ended, by their parents. Orphans are left out, because nobody knows where
+    /// they were.
     pub(crate) fn ended(&self) -> Vec<Ended<'_>> {
         let [n_started, n_read] = self.counts.sums();
         // Of tasks that were started before, more can end than start.
@@ -181,7 +182,7 @@ impl Listener {
         record::messages(piece).next().map(<[u8]>::to_vec)
     }
 
-    /// What came next, if anything did.
+    /// Returns the next record, if there is one.
     fn next(&mut self) -> Option<&[u8]> {
         // One call fails once when records were lost, and the next goes on.
         let received = (0..2).find_map(|_| recv(&self.socket, &mut self.piece, RecvFlags::empty()).ok());

@@ -19,19 +19,19 @@ use super::{
     task::{IDLE_WEIGHT, weight_of},
 };
 
-/// How long the settings of a control group are taken as read.
+/// The time for which the settings of a control group are kept before they are read again.
 const SETTINGS_KEPT: Duration = Duration::from_secs(10);
 
 /// The weight that a control group of version 2 has by default, and that stands for [`FULL_WEIGHT`].
 const WEIGHT_DEFAULT: f64 = 100.0;
 
-/// Where the hierarchy of version 2 is mounted: by itself, or beside those of version 1.
+/// The mount points of the hierarchy of version 2: by itself, or beside the hierarchies of version 1.
 const MOUNTS_V2: [&str; 2] = ["sys/fs/cgroup", "sys/fs/cgroup/unified"];
 
-/// Where the hierarchy of version 1 is mounted that has the CPU in it.
+/// The mount points of the hierarchy of version 1 that has the CPU in it.
 const MOUNTS_V1: [&str; 2] = ["sys/fs/cgroup/cpu,cpuacct", "sys/fs/cgroup/cpu"];
 
-/// What a task shares with, as a name that stays the same from one reading to the next.
+/// The group that a task shares with, as a name that stays the same from one reading to the next.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Place {
     /// Everything.
@@ -64,7 +64,7 @@ enum Version {
     V2,
 }
 
-/// What a control group is set to.
+/// The settings of a control group.
 #[derive(Clone, Copy, Debug)]
 struct Settings {
     /// None when the CPU is not handed out at this level, so that its tasks are its parent's.
@@ -81,7 +81,8 @@ impl Groups {
         Groups { proc, mount: Mount::find(root, &own), has_sessions, settings: HashMap::new() }
     }
 
-    /// Where the process `pid` is, or this one for `self`. At the root when its files cannot be read.
+    /// Returns the place of the process `pid`, or of this one for `self`. The root if the files of the process cannot
+    /// be read.
     pub(crate) fn place_of(&mut self, pid: &str, at: Duration) -> Place {
         let directory = self.mount.as_ref().and_then(|mount| {
             let text = fs::read(self.proc.join(pid).join("cgroup")).ok()?;

@@ -8,7 +8,7 @@ use super::{
     recent::Recent,
 };
 
-/// How long the group is taken as known.
+/// The time for which the group is taken as known.
 const HOME_KEPT: Duration = Duration::from_secs(10);
 
 /// The group that this process is in, and what it uses.

@@ -1,4 +1,4 @@
-//! What a process that starts on this host would get: the arithmetic, apart from where its numbers come from.
+//! The cores that a process that starts on this host would get: the arithmetic, apart from the origin of its numbers.
 //!
 //! Tasks switch between wanting a core and sleeping. While they want one, they share the cores by weight
 //! ([`fair`](super::fair)); while they sleep, nothing that others do changes how long. This is processor sharing with a
@@ -13,21 +13,23 @@ use super::{
     placement::{Crowd, Portions},
 };
 
-/// How many tasks are followed through all sets of being awake: 2 to this power divisions for one answer.
+/// The greatest number of tasks that are followed through all sets of being awake: 2 to this power divisions for one
+/// answer.
 ///
-/// Those that use most are. The others count with what they use on average, which leaves out how they meet by chance,
-/// and the smaller they are the less that is.
+/// The tasks that use most are followed. The others count with what they use on average, which leaves out how they meet
+/// by chance, and the smaller they are the less that is.
 const N_FOLLOWED_MAX: usize = 6;
 
-/// From this share of the time awake on, a task counts as always awake: how long it sleeps is not measured any more.
+/// The share of the time awake from which a task counts as always awake: how long it sleeps is not measured any more.
 const AWAKE_ALWAYS: f64 = 0.98;
 
-/// What processes of a few milliseconds get of the core of one that stays, before the kernel has put them elsewhere.
+/// The part that processes of a few milliseconds get of the core of a task that stays, before the kernel moves them.
 ///
 /// Measured: beside three rows of them on two cores a spinner got 0.93 and 0.95 of a core.
 const SPILLED: f64 = 0.06;
 
-/// By what share of its part the newcomer's may differ from an even one for [`placement`](super::placement) to hold.
+/// The greatest difference between the newcomer's part and an even one, as a share of the part, at which
+/// [`placement`](super::placement) holds.
 const UNEVEN_MAX: f64 = 0.1;
 
 /// The weight of a task of full priority, nice 0.
@@ -36,7 +38,7 @@ pub(crate) const FULL_WEIGHT: f64 = 1024.0;
 /// A host and the load on it.
 #[derive(Clone, Debug)]
 pub(crate) struct Scene {
-    /// What each core has for tasks of the fair scheduler, as a share of its time.
+    /// The share of each core's time that there is for tasks of the fair scheduler.
     pub cores: Vec<f64>,
     /// The share of the time it asks for that the hypervisor gives to this host.
     pub delivered: f64,
@@ -59,7 +61,7 @@ pub(crate) struct Group {
     pub parent: usize,
     /// Its weight there, on the scale where a task of full priority has 1024.
     pub weight: f64,
-    /// How many cores it may use at most; infinite without a limit.
+    /// The greatest number of cores that the group may use; infinite without a limit.
     pub limit: f64,
 }
 
@@ -74,7 +76,7 @@ pub(crate) struct Task {
     pub group: usize,
     /// Weight of each.
     pub weight: f64,
-    /// How many always want a core.
+    /// The number of tasks that always want a core.
     pub n_always: f64,
     /// The one that wants a core at times, if there is such a one.
     pub at_times: Option<AtTimes>,
@@ -108,14 +110,14 @@ impl Task {
 }
 
 impl Task {
-    /// How many of them want a core at a moment, on average while they get what they want.
+    /// Returns the number of tasks that want a core at a moment, on average while they get what they want.
     fn n_awake(&self) -> f64 {
         self.n_always + self.at_times.map_or(0.0, |one| one.ratio / (1.0 + one.ratio))
     }
 }
 
 impl Scene {
-    /// How many cores a new process of full priority with `n_threads` busy threads would get.
+    /// Returns the number of cores that a new process of full priority with `n_threads` busy threads would get.
     ///
     /// Between 0 and `n_threads`.
     pub(crate) fn cores_for(&self, n_threads: u32) -> f64 {
@@ -212,7 +214,7 @@ impl Scene {
         Market { followed, claims, set_of, n_groups, n_residents, spared: brief.spared }
     }
 
-    /// What becomes of rows of brief processes beside `n_threads` more that stay.
+    /// Computes the effect of rows of brief processes beside `n_threads` more that stay.
     ///
     /// Each of them is put where least is to do when it is started: on a core that nobody stays on as long as there is one,
     /// and on any otherwise. So together they are as one task on each of these cores, however many rows they are.
@@ -240,15 +242,15 @@ struct Market {
     n_groups: usize,
     /// The newcomer's threads, and those that share evenly with it and never sleep.
     n_residents: u32,
-    /// What brief processes leave of its cores.
+    /// The share of the newcomer's cores that brief processes leave.
     spared: f64,
 }
 
 /// Rows of processes that last a few milliseconds each.
 struct Brief {
-    /// As how much of a task each row counts.
+    /// The part of a task that each row counts as.
     part: f64,
-    /// What they leave of the cores that they avoid.
+    /// The share that brief processes leave of the cores that they avoid.
     spared: f64,
 }
 
@@ -261,7 +263,8 @@ struct Followed {
     is_peer: bool,
 }
 
-/// How often the set `state` of tasks is awake, against none of them: from the sets that lack one of them.
+/// Returns the frequency of the set `state` of awake tasks relative to the empty set: from the sets that lack one of
+/// them.
 ///
 /// A task falls asleep at a rate in proportion to its part. In balance, the sets with and without it are as its ratio
 /// to its part, and with equal weights this says the same whichever task one takes; with others it is the mean.

@@ -9,15 +9,15 @@
 /// Tasks of equal weight that all want a core.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crowd {
-    /// How many cores they share. Positive.
+    /// The number of cores that the tasks share. Positive.
     pub n_cores: u32,
-    /// How many of them never sleep. Positive.
+    /// The number of tasks that never sleep. Positive.
     pub n_residents: u32,
-    /// How many of them do at times.
+    /// The number of tasks that sleep at times.
     pub n_visitors: u32,
 }
 
-/// What each of a crowd gets on average, in cores.
+/// The mean part of each task of a crowd, in cores.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Portions {
     pub resident: f64,
@@ -29,7 +29,7 @@ impl Crowd {
         f64::from(self.n_residents) + f64::from(self.n_visitors)
     }
 
-    /// What each gets until the next visitor comes or goes.
+    /// Returns the part of each task until the next visitor comes or goes.
     pub(crate) fn portions(self) -> Portions {
         let Crowd { n_cores, n_residents, n_visitors } = self;
         let n_tasks = n_residents.saturating_add(n_visitors);

@@ -23,17 +23,18 @@ use super::{
     thread::{Now, Seen, Thread},
 };
 
-/// How many files one reading looks at, at most: about half a millisecond.
+/// The greatest number of files that one reading looks at: about half a millisecond.
 const N_READS_MAX: usize = 256;
 
-/// How many processes are followed at most, and how many threads of one: bounds for memory, not for accuracy.
+/// The greatest number of processes that are followed, and of threads of one process: bounds for memory, not for
+/// accuracy.
 const N_PROCESSES_MAX: usize = 8192;
 const N_THREADS_MAX: usize = 64;
 
-/// How long a process that does nothing is left alone at most.
+/// The longest time for which a process that does nothing is left alone.
 const PATIENCE_MAX: Duration = Duration::from_secs(8);
 
-/// How long it is taken as known where a process is, which threads it has, and how each of them is scheduled.
+/// The time for which the place of a process, its threads, and the scheduling of each of them are taken as known.
 const PLACE_KEPT: Duration = Duration::from_secs(10);
 
 /// The list of processes is read at every second look, and for each so many of them at two looks less: on a busy host a
@@ -47,11 +48,11 @@ pub(crate) struct Population {
     proc: PathBuf,
     processes: BTreeMap<u32, Process>,
     list_at: Duration,
-    /// Where the last reading came to its limit.
+    /// The process at which the last reading came to its limit.
     next_pid: u32,
     n_reads: usize,
     text: Vec<u8>,
-    /// What tasks that are gone used and waited, in seconds.
+    /// The time that tasks that are gone used and waited, in seconds.
     gone: Recent<2>,
     read_at: Option<Duration>,
 }
@@ -80,7 +81,7 @@ impl Population {
         }
     }
 
-    /// For how long tasks used and waited for a core lately that were followed and are gone, in seconds.
+    /// Returns the time that tasks that were followed and are gone lately used and waited for a core, in seconds.
     ///
     /// The cores remember it for a while, and it is not the work of any task that there still is. What the young did is
     /// not in it: where such come and go, others follow.

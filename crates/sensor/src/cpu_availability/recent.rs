@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// How far back counts: what was counted this long ago weighs `1 / e` of what is counted at this moment.
+/// The age at which a count weighs `1 / e` of a count at this moment.
 ///
 /// The mean age of what counts is 5 seconds, as in the 10 seconds that a test process of Wolski, Spring and Hayes
 /// runs: shorter follows single bursts, longer is late when load comes or goes.
@@ -12,7 +12,7 @@ const MEMORY: Duration = Duration::from_secs(5);
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Recent<const N: usize> {
     sums: [f64; N],
-    /// How much time the sums stand for: grows to [`MEMORY`], so that a short past is not taken for an idle one.
+    /// The time that the sums stand for: grows to [`MEMORY`], so that a short past is not taken for an idle one.
     seconds: f64,
 }
 
@@ -54,7 +54,7 @@ impl<const N: usize> Recent<N> {
         self.sums
     }
 
-    /// How much time the counts stand for.
+    /// Returns the time that the counts stand for.
     pub(crate) fn seconds(&self) -> f64 {
         self.seconds
     }

@@ -3,7 +3,7 @@
 //! Formats: `Documentation/accounting/taskstats.rst`, `include/uapi/linux/{netlink,genetlink,taskstats}.h`. Numbers are in
 //! the host's order of bytes. The crates for it follow no ended tasks or bring a runtime along.
 
-/// How long the text of `struct taskstats` is at least, up to the last field that is read.
+/// The least length of the text of `struct taskstats`, up to the last field that is read.
 const STATS_LEN_MIN: usize = 152;
 
 /// The version that had two fields put in the middle, which the next one undid.
@@ -15,23 +15,23 @@ mod kind {
     pub(super) const AGGREGATE_OF_TASK: u16 = 4;
 }
 
-/// What a task had done when it ended.
+/// The record of a task that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
     /// The process that it was a child of, or a thread of.
     pub parent: u32,
     pub nice: i8,
-    /// As in `stat`.
+    /// The policy, as in `stat`.
     pub policy: u64,
     pub used_ns: u64,
-    /// For how long it was ready and had no core.
+    /// The time for which the task was ready and had no core.
     pub waited_ns: u64,
-    /// From its start to its end.
+    /// The time from the task's start to its end.
     pub lived_us: u64,
 }
 
 impl Record {
-    /// From one message of the family `family`; none for messages of other kinds.
+    /// Parses one message of the family `family`; none for messages of other kinds.
     pub(crate) fn parse(message: &[u8], family: u16) -> Option<Record> {
         if u16_at(message, 4)? != family {
             return None;

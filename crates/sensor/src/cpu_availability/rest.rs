@@ -1,7 +1,7 @@
-//! What was used by tasks that were not followed: those too short-lived, those looked at too seldom, those unseen.
+//! The work of tasks that were not followed: those too short-lived, those looked at too seldom, those unseen.
 //!
-//! How much it is, is known to the tick: what the cores were used, less what the followed tasks used. Whose it is, is
-//! estimated by the young ones met lately.
+//! The amount of that work is known to the tick: what the cores were used, less what the followed tasks used. Its
+//! owners are estimated by the young ones met lately.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -17,7 +17,7 @@ pub(crate) struct Work {
     pub waited: f64,
 }
 
-/// Where the unfollowed are, and how heavy.
+/// The places of the unfollowed tasks, and their weights.
 #[derive(Debug, Default)]
 pub(crate) struct Rest {
     met: BTreeMap<(Place, u32), Recent<1>>,

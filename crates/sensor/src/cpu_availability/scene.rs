@@ -1,4 +1,4 @@
-//! From what was read to what the model takes: whose the load is, and what is left of the cores for it.
+//! Conversion of the readings into the input of the model: the owners of the load, and what the cores have left.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -26,10 +26,11 @@ const REST_MIN: f64 = 0.002;
 /// Tasks that want a core for less of the time are not asked which: the kernel has many such on each core.
 const CONFINED_MIN: f64 = 0.05;
 
-/// How much more than its record says a task can have used: the record is made before it gives its memory back.
+/// The greatest ratio of a task's use to the use in its record: the record is made before the task gives its memory
+/// back.
 const AFTER_RECORD_MAX: f64 = 1.5;
 
-/// How much longer than the host's tasks on average the unfollowed can have waited for the same work.
+/// The greatest ratio of the time that the unfollowed waited to that of the host's tasks on average, for the same work.
 const WAITING_RATIO_MAX: f64 = 2.0;
 
 /// Processes that use no more than this each are told apart from those that are put on a core and stay.
@@ -40,7 +41,7 @@ const BRIEF_S: f64 = 0.01;
 /// Niced tasks that nobody knows the level of count as the one that `nice` gives by default.
 const NICE_UNKNOWN: i8 = 10;
 
-/// What the followed tasks did of what the cores remember.
+/// The work of the followed tasks within the work that the cores remember.
 #[derive(Clone, Copy, Debug, Default)]
 struct Followed {
     all: Work,
@@ -91,7 +92,7 @@ struct One {
     is_brief: bool,
 }
 
-/// What the children of one process did that ended.
+/// The work of the children of one process that ended.
 #[derive(Clone, Debug)]
 struct Children {
     parent: u32,
@@ -102,7 +103,7 @@ struct Children {
 }
 
 impl Work {
-    /// How many wanted a core on average.
+    /// Returns the number of tasks that wanted a core on average.
     fn awake(self) -> f64 {
         self.used + self.waited
     }
@@ -196,7 +197,8 @@ impl CpuAvailability {
         })
     }
 
-    /// What the children of each process and weight did that ended: of the unfollowed as much as they can have done.
+    /// Returns the work of the ended children of each process and weight: of the unfollowed as much as they can have
+    /// done.
     fn ended(&self, followed: Followed, spending: &Spending) -> Vec<Children> {
         let ended = self.exits.ended();
         let used: f64 = ended.iter().map(|one| one.used / spending.delivered).sum();
@@ -234,7 +236,7 @@ impl CpuAvailability {
     }
 }
 
-/// What a task had and wanted of the cores while it was given the hypervisor's part of them.
+/// Returns the time that a task had and wanted of the cores while it was given the hypervisor's part of them.
 ///
 /// The kernel counts as used neither what was stolen nor, mostly, what interrupts took meanwhile; the task wanted a core
 /// during both.

@@ -27,22 +27,22 @@ mod policy {
     pub(super) const DEADLINE: u64 = 6;
 }
 
-/// What kind of task one is.
+/// The kind of a task.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Nature {
     /// When it was started, in the kernel's ticks since the host was: tells it from another with its number.
     pub started_ticks: u64,
-    /// How many threads its process has.
+    /// The number of threads of the task's process.
     pub n_threads: u64,
     /// The core that it ran on last.
     pub core: u64,
     /// Time in programs and in the kernel of all threads of its process, in the kernel's ticks.
     pub used_ticks: u64,
-    /// How the scheduler treats it.
+    /// The scheduling class of the task.
     pub class: Class,
 }
 
-/// How the scheduler treats a task.
+/// The scheduling class of a task.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Class {
     /// It shares by weight.
@@ -52,7 +52,7 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    /// By the numbers of the policy and of the nice level.
+    /// Returns the class for the numbers of the policy and of the nice level.
     pub(crate) fn of(policy: u64, nice: i8) -> Class {
         match policy {
             policy::FIFO | policy::ROUND_ROBIN | policy::DEADLINE => Class::RealTime,
@@ -63,7 +63,7 @@ impl Class {
 }
 
 impl Nature {
-    /// From the text of `stat`.
+    /// Parses the text of `stat`.
     pub(crate) fn parse(text: &[u8]) -> Option<Nature> {
         // The name may contain blanks and parentheses; nothing after it does.
         let after_name = text.iter().rposition(|&byte| byte == b')')? + 1;
@@ -86,7 +86,7 @@ pub(crate) fn weight_of(nice: i8) -> f64 {
     WEIGHTS.get(idx).or(WEIGHTS.last()).map_or(FULL_WEIGHT, |&weight| f64::from(weight))
 }
 
-/// What a task has had of the cores since it was started.
+/// The time that a task has used and waited since it was started.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Spent {
     /// Time on a core.
@@ -96,13 +96,13 @@ pub(crate) struct Spent {
 }
 
 impl Spent {
-    /// From the text of `schedstat`.
+    /// Parses the text of `schedstat`.
     pub(crate) fn parse(text: &[u8]) -> Option<Spent> {
         let mut counts = fields(text.trim_ascii_end()).map(number);
         Some(Spent { used_ns: counts.next()??, waited_ns: counts.next()?? })
     }
 
-    /// What was added since `earlier`; none when a count went back.
+    /// Returns the time that was added since `earlier`; none if a count went back.
     pub(crate) fn since(self, earlier: Spent) -> Option<Spent> {
         Some(Spent {
             used_ns: self.used_ns.checked_sub(earlier.used_ns)?,

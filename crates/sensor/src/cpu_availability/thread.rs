@@ -16,7 +16,7 @@ pub(crate) const YOUNG: Duration = Duration::from_secs(3);
 /// A process or thread that uses less of a core than this is idle.
 const USED_MIN: f64 = 0.002;
 
-/// How long a thread that does nothing is left alone at most.
+/// The longest time for which a thread that does nothing is left alone.
 const PATIENCE_MAX: Duration = Duration::from_secs(4);
 
 /// A task that was followed for some time.
@@ -110,7 +110,7 @@ impl Thread {
         self.recent.rates().is_some_and(|[used, _]| used >= USED_MIN)
     }
 
-    /// What is to be said of it, if that is worth it.
+    /// Returns the recent use and waiting of the thread, if that is worth reporting.
     pub(crate) fn seen<'a>(&'a self, pid: u32, place: &'a Place, now: Now) -> Option<Seen<'a>> {
         let Nature { class, core, .. } = self.nature;
         // The kernel's clock and the caller's are read one after the other, and a share can come out beyond 1.

@@ -1,4 +1,4 @@
-//! How many tasks wait for a core, on average over time.
+//! The number of tasks that wait for a core, on average over time.
 //!
 //! Three sources, the first that there is: the run queues' own sum of waiting (`/proc/schedstat`); for how much of the
 //! time some task waited (pressure) times how many did in those moments that were looked at; and the moments alone. A
@@ -24,7 +24,7 @@ pub(crate) struct Waiting {
     waited: Recent<1>,
     /// Seconds in which some task waited.
     stalled: Recent<1>,
-    /// At the moments looked at: tasks beyond the number of cores, and whether there were any.
+    /// The number of tasks beyond the number of cores at the moments looked at, and whether there were any.
     beyond: Recent<2>,
 }
 
@@ -66,7 +66,7 @@ impl Waiting {
         }
     }
 
-    /// How many tasks waited for a core on average, when `n_busy` cores had something to do.
+    /// Returns the number of tasks that waited for a core on average, if `n_busy` cores had something to do.
     pub(crate) fn mean(&self, n_busy: f64) -> f64 {
         let [n_beyond, share_beyond] = self.beyond.rates().unwrap_or_default();
         match (self.waited.rates(), self.stalled.rates()) {
@@ -77,7 +77,7 @@ impl Waiting {
     }
 }
 
-/// How much a counter has grown since it was read last; none after a reset.
+/// Returns the growth of a counter since it was read last; none after a reset.
 fn grown(last: &mut Option<u64>, count: Option<u64>) -> Option<f64> {
     let last = std::mem::replace(last, count)?;
     Some(count?.checked_sub(last)? as f64)

@@ -8,12 +8,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What a probe had.
+/// The times of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Probed {
-    /// On its CPU clock.
+    /// The time on the probe's CPU clock.
     pub used: Duration,
-    /// On the wall clock. Not zero.
+    /// The time on the wall clock. Not zero.
     pub passed: Duration,
 }
 
@@ -25,7 +25,7 @@ pub(crate) trait Probe {
     /// When it cannot be started.
     fn start(&mut self, span: Duration) -> io::Result<()>;
 
-    /// What the one that was started had, once it has ended.
+    /// Returns the times of the probe that was started, once it has ended.
     fn poll(&mut self) -> Option<io::Result<Probed>>;
 }
 
@@ -75,7 +75,7 @@ fn spin(span: Duration) -> io::Result<Probed> {
     probed
 }
 
-/// What the spinning `shell` had since `start`.
+/// Returns the times of the spinning `shell` since `start`.
 fn measure(shell: &mut Child, start: Instant) -> io::Result<Probed> {
     let text = fs::read_to_string(format!("/proc/{}/schedstat", shell.id()))?;
     let passed = start.elapsed();

@@ -27,7 +27,7 @@ enum Encoding {
 }
 
 impl Encoding {
-    /// The encoding of a text that begins with these bytes, and the length of its byte order mark.
+    /// Returns the encoding of a text that begins with these bytes, and the length of its byte order mark.
     fn of(first: &[u8]) -> (Self, usize) {
         match first {
             [0xef, 0xbb, 0xbf, ..] => (Self::Utf8, 3),

@@ -35,12 +35,12 @@ impl<R> Lines<R> {
         }
     }
 
-    /// The last comment above the first row, without its `#`.
+    /// Returns the last comment above the first row, without its `#`.
     pub(super) fn first_comment(&self) -> &[u8] {
         &self.comment
     }
 
-    /// Each of LF, CR and CRLF ends a line, and CRCRLF, which a CRLF becomes if it is translated twice.
+    /// Takes a byte. Each of LF, CR and CRLF ends a line, and CRCRLF, which a CRLF becomes if it is translated twice.
     fn take(&mut self, byte: u8, output: &mut Vec<u8>) {
         match byte {
             b'\r' if self.place != Place::Quoted => self.n_returns += 1,
@@ -121,12 +121,12 @@ pub(super) fn begins_comment(second: u8) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Place {
     LineStart,
-    /// After `#` at the start of a line: a comment if a blank, `#`, `!` or the line's end follows.
+    /// The place after `#` at the start of a line: a comment if a blank, `#`, `!` or the line's end follows.
     Hash,
     CellStart,
     Cell,
     Quoted,
-    /// After a quote in a quoted cell: it ended the cell, unless another one follows.
+    /// The place after a quote in a quoted cell: it ended the cell, unless another one follows.
     AfterQuote,
     Comment,
 }

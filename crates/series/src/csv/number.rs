@@ -21,9 +21,9 @@ const GROUP_MARKS: [char; 5] = ['\u{a0}', '\u{2009}', '\u{202f}', '\'', '\u{2019
 /// A cell of samples that gives no number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unreadable {
-    /// It is no number with either decimal mark.
+    /// A cell that is no number with either decimal mark.
     NotANumber,
-    /// It is a number with the other decimal mark than that of the file, or two different numbers with the two.
+    /// A number with the other decimal mark than that of the file, or two different numbers with the two.
     UnclearMark,
 }
 
@@ -45,7 +45,7 @@ impl Numbers {
         Self { mark, separator, has_blanks: false, unconfirmed: None }
     }
 
-    /// The number in a cell; infinity is none.
+    /// Reads the number in a cell; infinity is none.
     pub(super) fn read(&mut self, cell: &str, line: u64) -> Result<f64, Unreadable> {
         if self.mark == Some(DecimalMark::Point)
             && let Some(number) = cell.parse().ok().filter(|number: &f64| number.is_finite())
@@ -77,7 +77,8 @@ impl Numbers {
         }
     }
 
-    /// Line and text of a cell whose point may separate thousands: between semicolons, nothing showed that it does not.
+    /// Returns the line and text of a cell whose point may separate thousands: between semicolons, nothing showed that
+    /// it does not.
     pub(super) fn unclear(&mut self) -> Option<(u64, String)> {
         self.unconfirmed.take().filter(|_| self.mark.is_none() && self.separator == b';')
     }
@@ -103,7 +104,7 @@ fn parse(cell: &str, mark: DecimalMark) -> Option<f64> {
     number.is_finite().then_some(number)
 }
 
-/// The digits of groups of three; the first group may be shorter, and does not begin with a zero.
+/// Returns the digits of groups of three; the first group may be shorter, and does not begin with a zero.
 fn ungrouped(whole: &str, mark: char) -> Option<String> {
     let are_digits = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
     let mut groups = whole.split(mark);

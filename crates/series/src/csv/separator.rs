@@ -7,7 +7,7 @@ use super::line::begins_comment;
 /// Lines that decide: the header, if there is one, and the first row.
 const N_LINES: usize = 2;
 
-/// No more bytes than this are searched for the end of these lines.
+/// Greatest number of bytes that are searched for the end of these lines.
 const HEAD_LEN_MAX: usize = 256 * 1024;
 
 /// Separators other than the comma, the surest first: a tab is in no number, no date and hardly any name.
@@ -48,7 +48,7 @@ fn separates(head: &[u8], separator: u8) -> bool {
     counts.first().is_some_and(|first| *first > 0 && counts.iter().all(|count| count == first))
 }
 
-/// Lines that are neither empty nor comments; the last one may be incomplete.
+/// Returns the lines that are neither empty nor comments; the last one may be incomplete.
 fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     let lines = head.split(|byte| matches!(byte, b'\n' | b'\r'));
     let is_comment = |line: &[u8]| line.starts_with(b"#") && line.get(1).is_none_or(|second| begins_comment(*second));

@@ -19,13 +19,13 @@ pub(super) enum CellTime {
 /// A cell that is no time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoTime {
-    /// It is no text of a time.
+    /// A text that is not of a time.
     Unreadable,
-    /// It is a time before or after those that a [`Timestamp`] holds.
+    /// A time before or after those that a [`Timestamp`] holds.
     OutOfRange,
 }
 
-/// What the numbers of a column are.
+/// Form of the numbers of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NumberForm {
     SinceEpoch,
@@ -39,7 +39,7 @@ pub(super) enum NumberForm {
 const YEARS: std::ops::RangeInclusive<i16> = 1678..=2261;
 
 impl NumberForm {
-    /// The form that the numbers among these cells have in common.
+    /// Returns the form that the numbers among these cells have in common.
     pub(super) fn of<'c>(cells: impl Iterator<Item = &'c str>) -> Self {
         let mut numbers = cells.filter(|cell| is_digits(cell)).peekable();
         let n_digits = numbers.peek().map_or(0, |number| number.len());
@@ -49,8 +49,8 @@ impl NumberForm {
     }
 }
 
-/// A time. Days with points begin with the day of the month wherever they are used; days with slashes may begin with the
-/// month, and are refused.
+/// Reads a time. Days with points begin with the day of the month wherever they are used; days with slashes may begin
+/// with the month, and are refused.
 pub(super) fn read(cell: &str, form: NumberForm) -> Result<CellTime, NoTime> {
     if let (NumberForm::Date { n_digits }, true) = (form, is_digits(cell)) {
         return date_of_digits(cell, n_digits).map(CellTime::Local).ok_or(NoTime::Unreadable);
@@ -101,7 +101,7 @@ fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The beginning of `1949`, `194901`, `19490101`, `194901010900` or `19490101090000`.
+/// Returns the beginning of `1949`, `194901`, `19490101`, `194901010900` or `19490101090000`.
 fn date_of_digits(cell: &str, n_digits: usize) -> Option<DateTime> {
     if cell.len() != n_digits || !matches!(n_digits, 4 | 6 | 8 | 12 | 14) {
         return None;
@@ -112,8 +112,8 @@ fn date_of_digits(cell: &str, n_digits: usize) -> Option<DateTime> {
     DateTime::new(year, month, day, part(8, 0), part(10, 0), part(12, 0), 0).ok()
 }
 
-/// Nanoseconds of a number since 1970; the inner `None` if it is between the seconds and the milliseconds that a
-/// [`Timestamp`] holds, or has more digits than any unit.
+/// Returns the nanoseconds of a number since 1970; the inner `None` if it is between the seconds and the milliseconds
+/// that a [`Timestamp`] holds, or has more digits than any unit.
 fn since_epoch(cell: &str) -> Option<Option<i128>> {
     let (sign, digits) = cell.strip_prefix('-').map_or((1, cell), |digits| (-1, digits));
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
@@ -131,7 +131,7 @@ fn since_epoch(cell: &str) -> Option<Option<i128>> {
     Some(Some(sign * nanos / n_per_second))
 }
 
-/// The first day of `1949-01`, `2024Q3`, `2024-Q3`, `2026-W05` or `2026W05`.
+/// Returns the first day of `1949-01`, `2024Q3`, `2024-Q3`, `2026-W05` or `2026W05`.
 fn period(cell: &str) -> Option<Date> {
     let (year, rest) = cell.split_at_checked(4).filter(|(year, _)| is_digits(year))?;
     let year: i16 = year.parse().ok()?;
@@ -161,7 +161,7 @@ fn has_long_year(cell: &str) -> bool {
         && rest.is_some_and(|rest| rest.starts_with(|char: char| char.is_ascii_digit()))
 }
 
-/// `2026-11-21 09:00` of `21.11.2026 09:00`.
+/// Returns `2026-11-21 09:00` of `21.11.2026 09:00`.
 fn with_points(cell: &str) -> Option<String> {
     let (day, time) = cell.split_at(cell.find([' ', 'T']).unwrap_or(cell.len()));
     let mut parts = day.split('.');

@@ -30,7 +30,8 @@ pub(super) fn find(timed: &[(Timestamp, f64)], zone: &TimeZone, spans: &Distance
     (n_slots as u128 <= SLOTS_PER_SAMPLE_MAX * times.len() as u128).then_some(step)
 }
 
-/// As many as all distances are multiples of. The day is the end of the month if all times have that.
+/// Returns the number of months that all distances are multiples of. The day is the end of the month if all times have
+/// that.
 fn months(times: &[DateTime]) -> Option<Step> {
     let are_ends = times.iter().all(|time| time.day() == time.days_in_month());
     let day = if are_ends { 31 } else { times.iter().map(|time| time.day()).max()? };
@@ -39,7 +40,7 @@ fn months(times: &[DateTime]) -> Option<Step> {
     times.iter().all(|time| step.idx_of(times[0], *time).is_some()).then_some(step)
 }
 
-/// If most times are one business day apart, and a weekend lies among them.
+/// Returns the business day if most times are one business day apart, and a weekend lies among them.
 fn business_day(times: &[DateTime]) -> Option<Step> {
     let step = Step::BusinessDay;
     let idxs: Vec<i64> = times.iter().map(|time| step.idx_of(times[0], *time)).collect::<Option<_>>()?;
@@ -48,7 +49,7 @@ fn business_day(times: &[DateTime]) -> Option<Step> {
     (2 * n_next > idxs.len() - 1 && *idxs.last()? < n_days).then_some(step)
 }
 
-/// If it is in whole days, or there is no length of time that does as well.
+/// Returns the step on the clock if it is in whole days, or there is no length of time that does as well.
 fn clock(times: &[DateTime], zone: &TimeZone, spans: &Distances) -> Option<Step> {
     if zone.to_fixed_offset().is_ok() {
         return None;

@@ -24,7 +24,7 @@ pub(super) struct File {
     path: PathBuf,
 }
 
-/// What a file is opened for.
+/// The use that a file is opened for.
 #[derive(Clone, Copy)]
 pub(super) enum Use {
     Read,

@@ -13,29 +13,29 @@ const SUBJECT_BYTES_MAX: usize = 256;
 pub struct NatsPlace {
     /// Words joined by dots; of a source, `*` stands for any word and `>` at the end for any that follow.
     pub subject: String,
-    /// What of the past is read first, of a source.
+    /// The point from which past messages are replayed, for a source.
     pub replay: Option<Replay>,
-    /// How long what is written is kept, of a target; without, it is not.
+    /// The retention limits for messages of a target; if absent, the messages are not kept.
     pub keep: Option<Keep>,
 }
 
-/// Where in a JetStream stream to begin.
+/// The position in a JetStream stream at which a replay begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Replay {
-    /// With the last messages of the subject, so many or all that there are.
+    /// The last messages of the subject: so many, or all that there are.
     Last(u64),
-    /// With what came in so long before.
+    /// Messages received during this time before the replay.
     Since(Duration),
-    /// With what follows this number of the JetStream stream.
+    /// Messages after this number of the JetStream stream.
     After(u64),
 }
 
-/// What a JetStream stream that is made by a target keeps; the oldest goes first.
+/// Retention limits of a JetStream stream that a target makes; the oldest messages go first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Keep {
-    /// For how long.
+    /// The maximum age.
     pub age: Duration,
-    /// How much.
+    /// The maximum size in bytes.
     pub bytes: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What may follow an endpoint's question mark.
+//! Options that may follow an endpoint's question mark.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -59,7 +59,7 @@ impl FromStr for Options {
     }
 }
 
-/// As the kernel has names of interfaces.
+/// Parses the name of a network interface by the kernel's rules for such names.
 fn interface(value: &str) -> Result<String, String> {
     let is_name =
         (1..=15).contains(&value.len()) && !value.contains(|c: char| c == '/' || c == ':' || c.is_whitespace());
@@ -134,7 +134,7 @@ fn overflow(value: &str) -> Result<Overflow, String> {
 }
 
 impl Options {
-    /// What differs from the defaults.
+    /// Returns the options that differ from the defaults.
     fn written(&self) -> Vec<String> {
         let default = Backlog::default();
         let mut options = Vec::new();

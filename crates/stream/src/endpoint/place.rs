@@ -23,7 +23,7 @@ pub enum Place {
         host: Host,
         /// Which.
         port: u16,
-        /// How a group is reached.
+        /// The way in which a group is reached.
         multicast: Multicast,
     },
     /// A Unix domain socket.
@@ -40,23 +40,23 @@ pub enum Place {
     Name(StreamName),
 }
 
-/// How a multicast group is reached.
+/// The way in which a multicast group is reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Multicast {
     /// The network interface; the one that the routes say where there is none.
     pub interface: Option<String>,
-    /// How many hops datagrams go, 1 to 255; what the system does otherwise, which is 1.
+    /// The number of hops that datagrams go, 1 to 255; if absent, the default of the system, which is 1.
     pub ttl: Option<u8>,
 }
 
-/// What a stream is looked for by.
+/// The name by which a stream is looked up.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StreamName {
-    /// Which component gives it, where that matters.
+    /// The component that provides the stream, if that matters.
     pub component: Option<String>,
-    /// What it is called.
+    /// The name of the stream.
     pub stream: String,
-    /// Of which host, where that matters.
+    /// The host of the stream, if that matters.
     pub host: Option<String>,
 }
 

@@ -12,89 +12,89 @@ use crate::frame::Kind;
 pub struct Request {
     /// Chosen by whoever asks; the reply has the same.
     pub id: u64,
-    /// What is asked.
+    /// The content of the request.
     pub ask: Ask,
 }
 
-/// What can be asked.
+/// The content of a request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum Ask {
-    /// How the component is.
+    /// Asks for the status of the component.
     Status {},
     /// The last messages of a buffer.
     Latest {
-        /// How many, at most.
+        /// The maximum number of messages.
         n: u32,
     },
     /// The messages of a buffer after one.
     Since {
         /// The number of that one.
         number: u64,
-        /// How many, at most.
+        /// The maximum number of messages.
         n: u32,
     },
-    /// That a sensor measure at another step.
+    /// Changes the step at which a sensor measures.
     SetStep {
         /// The step in nanoseconds.
         step_ns: u64,
     },
-    /// That a prediction server work otherwise; what is absent stays.
+    /// Changes the configuration of a prediction server; absent fields stay as they are.
     Reconfigure {
         /// The text of the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
-        /// How many samples the model is fitted to.
+        /// The number of samples to which the model is fitted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         window: Option<u32>,
-        /// How many steps ahead it forecasts.
+        /// The number of steps ahead that the server forecasts.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         horizon: Option<u32>,
     },
-    /// That a prediction server fit its model again.
+    /// Has a prediction server fit its model again.
     Refit {},
     /// A forecast of the samples that are sent along.
     Forecast {
         /// The text of the model.
         model: String,
-        /// How many steps ahead.
+        /// The number of steps ahead.
         horizon: u32,
         /// Evenly spaced, the oldest first; `null` for a gap.
         samples: Vec<Option<f64>>,
     },
-    /// What a monitor of an MPI job reads.
+    /// Asks a monitor of an MPI job for a description of the data that it reads.
     Job {},
-    /// That a monitor of an MPI job begin something whose results will be pulled.
+    /// Has a monitor of an MPI job begin something whose results will be pulled.
     Begin {
         /// What: `docs/formats/event-scope.md`.
         task: String,
     },
     /// The results of something that was begun, since they were last pulled.
     Pull {
-        /// What began.
+        /// The session that began.
         session: u64,
     },
-    /// Something that a worker of split work is told.
+    /// An instruction to a worker of split work.
     Work {
-        /// As JSON: `docs/formats/job-worker.md`.
+        /// The instruction, as JSON: `docs/formats/job-worker.md`.
         tell: String,
     },
 }
 
-/// What a component answers.
+/// The reply of a component.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reply {
     /// The request's.
     pub id: u64,
-    /// How many frames follow.
+    /// The number of frames that follow.
     #[serde(default)]
     pub n_frames: u32,
     /// The answer.
     pub answer: Answer,
 }
 
-/// What can be answered.
+/// The content of a reply.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -103,14 +103,14 @@ pub enum Answer {
     Done {},
     /// It was not.
     Refused {
-        /// Why not, and what would be right.
+        /// The reason for the refusal, and the remedy.
         reason: String,
     },
-    /// How the component is.
+    /// The status of the component.
     Status(Status),
     /// The frames that follow.
     Frames {},
-    /// What a prediction server does from here on.
+    /// The configuration of a prediction server from here on.
     Configuration(Configuration),
     /// A model was fitted to what was sent along; one frame follows, its forecast.
     Fitted {
@@ -119,43 +119,43 @@ pub enum Answer {
         /// The fitted model in words.
         fitted: String,
     },
-    /// What a monitor of an MPI job reads, as JSON.
+    /// The description of the data that a monitor of an MPI job reads, as JSON.
     Job {
         /// `docs/formats/event-scope.md`.
         about: String,
     },
     /// Something began.
     Begun {
-        /// What it is pulled by.
+        /// The number by which the results are pulled.
         session: u64,
     },
-    /// What a worker of split work says.
+    /// The answer of a worker of split work.
     Work {
-        /// As JSON: `docs/formats/job-worker.md`.
+        /// The answer, as JSON: `docs/formats/job-worker.md`.
         told: String,
     },
 }
 
-/// How a component is.
+/// The status of a component.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Status {
-    /// What it is: `pred-server`.
+    /// The kind of the component: `pred-server`.
     pub component: String,
     /// Its endpoints, as they were given.
     pub endpoints: Vec<EndpointStatus>,
-    /// What it says of itself, in words: name and value.
+    /// Facts about the component, in words: name and value.
     #[serde(default)]
     pub facts: Vec<(String, String)>,
 }
 
-/// What a prediction server does.
+/// The configuration of a prediction server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Configuration {
     /// The text of the model.
     pub model: String,
-    /// How many samples the model is fitted to.
+    /// The number of samples to which the model is fitted.
     pub window: u32,
-    /// How many steps ahead it forecasts.
+    /// The number of steps ahead that the server forecasts.
     pub horizon: u32,
 }
 

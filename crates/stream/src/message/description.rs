@@ -14,28 +14,28 @@ const NAME_BYTES_MAX: usize = 256;
 /// A node with exporters has some thousand.
 const N_SIGNALS_MAX: usize = 4096;
 
-/// What a stream carries.
+/// The description of a stream.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Description {
-    /// What the stream is called, where streams are looked for.
+    /// The name of the stream, by which it is looked up.
     pub stream: String,
     /// The host whose signals these are.
     pub host: String,
-    /// What its messages are.
+    /// The kind of the stream's messages.
     pub carries: Carries,
     /// Time between two steps of the series, in nanoseconds; 0 for steps that are not evenly spaced.
     pub step_ns: u64,
-    /// What is measured or forecast, in the order of a measurement's values.
+    /// The measured or forecast signals, in the order of a measurement's values.
     pub signals: Vec<SignalName>,
     /// The text of the model that forecasts, of a stream of forecasts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// How many steps ahead it forecasts, of a stream of forecasts.
+    /// The number of steps ahead that are forecast, of a stream of forecasts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub horizon: Option<u32>,
 }
 
-/// What the messages of a stream are.
+/// The kind of a stream's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Carries {
@@ -45,7 +45,7 @@ pub enum Carries {
     Sample,
     /// Means and standard errors of the steps ahead.
     Forecast,
-    /// What comes through scopes of an MPI job, for whoever pulls.
+    /// Results from scopes of an MPI job, for a program that pulls them.
     Results,
 }
 

@@ -19,11 +19,11 @@ pub struct Forecast {
     pub time: Timestamp,
     /// When the forecast was there.
     pub completed: Timestamp,
-    /// Which signal of the stream's description it is of.
+    /// The index of the forecast signal in the stream's description.
     pub signal: u32,
-    /// What to expect 1, 2, … steps ahead, in the signal's unit; NaN where the model has no forecast.
+    /// Expected values 1, 2, … steps ahead, in the signal's unit; NaN where the model has no forecast.
     pub means: Vec<f64>,
-    /// How far off that may be: the standard deviation of the error, as many as means.
+    /// Standard deviations of the forecast errors, one for each mean.
     pub standard_errors: Vec<f64>,
 }
 

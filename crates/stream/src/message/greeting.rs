@@ -6,39 +6,39 @@ use secret::proof::{Nonce, Proof};
 use super::{MessageError, Payload};
 use crate::frame::Kind;
 
-/// What is said before anything else where a token is wanted.
+/// A message of the login, which precedes all other messages if a token is required.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Greeting {
-    /// What whoever connects says first.
+    /// The first message of the side that connects.
     Hello {
-        /// What it connects for.
+        /// The purpose of the connection.
         purpose: Purpose,
         /// Chosen at random for this connection.
         nonce: Nonce,
     },
-    /// What the listener answers.
+    /// The listener's answer.
     Challenge {
         /// Chosen at random for this connection.
         nonce: Nonce,
-        /// That the listener has the token.
+        /// The proof that the listener has the token.
         proof: Proof,
     },
-    /// What whoever connects says then.
+    /// The next message of the side that connects.
     Response {
-        /// That it has the token.
+        /// The proof that the side that connects has the token.
         proof: Proof,
     },
 }
 
-/// What somebody connects for.
+/// The purpose of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Purpose {
-    /// To read a stream.
+    /// Reading a stream.
     Reader = 1,
-    /// To write one.
+    /// Writing a stream.
     Writer = 2,
-    /// To ask.
+    /// Sending requests.
     Caller = 3,
 }
 

@@ -9,7 +9,7 @@ use crate::frame::Kind;
 /// Bytes before the values.
 const FIXED_BYTES: usize = 16;
 
-/// What a sensor says at one moment: a value for each signal that the stream's description lists.
+/// Values from a sensor at one moment, one for each signal that the stream's description lists.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
     /// Its place in the series, counted from when the sensor began; a jump is a gap.
@@ -41,7 +41,7 @@ impl Payload for Measurement {
     }
 }
 
-/// As many as there are; whole ones only.
+/// Reads as many values as there are; whole ones only.
 pub(super) fn read_values(bytes: &[u8]) -> Vec<f64> {
     bytes.as_chunks::<8>().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect()
 }

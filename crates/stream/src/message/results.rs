@@ -8,7 +8,8 @@ use crate::frame::Kind;
 /// Bytes before the results.
 const FIXED_BYTES: usize = 40;
 
-/// What one pull brought. All counts are since the session began, so that an answer that never arrived is missed by the next.
+/// The results of one pull.
+/// All counts are since the session began, so that an answer that never arrived is missed by the next.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Results {
     /// Records read.

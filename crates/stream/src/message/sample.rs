@@ -13,7 +13,7 @@ pub struct Sample {
     pub number: u64,
     /// When it was taken.
     pub time: Timestamp,
-    /// What was measured, in the unit of the stream's signal; NaN for a gap.
+    /// The measured value, in the unit of the stream's signal; NaN for a gap.
     pub value: f64,
 }
 

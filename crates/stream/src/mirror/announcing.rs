@@ -8,7 +8,7 @@ use crate::message::Description;
 use crate::registry::{Announcement, Announcer, HEARTBEAT};
 use crate::security::Security;
 
-/// Until it is dropped, with which the announcement ends.
+/// Announces the stream until this future is dropped, which ends the announcement.
 pub(super) async fn run<H: Handler>(core: Core<H>, security: Rc<Security>) {
     let (mut described, places, name) = {
         let core = core.borrow();
@@ -32,7 +32,7 @@ pub(super) async fn run<H: Handler>(core: Core<H>, security: Rc<Security>) {
     }
 }
 
-/// What can be read or asked here; `None` where nothing can.
+/// Builds the announcement of all that can be read or asked here; `None` if there is nothing.
 fn announcement(name: &str, description: Description, places: &[Opened]) -> Option<Announcement> {
     let endpoints = places.iter().filter_map(|place| Some((place.endpoint.parse::<Endpoint>().ok()?, place)));
     let (mut addresses, mut servers) = (Vec::new(), Vec::new());

@@ -5,10 +5,10 @@ use tokio::sync::mpsc;
 use super::{At, Core, Handler};
 use crate::message::Message;
 
-/// How many messages are worked on before anything else has its turn.
+/// The number of messages that are handled before other work has its turn.
 const N_IN_A_ROW: usize = 64;
 
-/// Where other threads of the process put messages for a mirror.
+/// The inlet through which other threads of the process pass messages to a mirror.
 #[derive(Clone, Debug)]
 pub struct Inlet(mpsc::Sender<Message>);
 

@@ -1,4 +1,4 @@
-//! What comes in: sources that are connected to, and connections that are accepted.
+//! Input: sources that are connected to, and connections that are accepted.
 
 use std::io;
 use std::rc::Rc;
@@ -16,10 +16,10 @@ use crate::frame::Decoder;
 use crate::message::{Message, Purpose};
 use crate::transport::{self, BytesIn, Connection, DATAGRAM_BYTES_MAX, Incoming, Listener, Source};
 
-/// What one read takes at most: a hundred forecasts, so that a slow component's inputs are worked on in large pieces.
+/// The most bytes of one read: a hundred forecasts, so that a slow component's inputs are worked on in large pieces.
 const READ_BYTES: usize = 64 << 10;
 
-/// What is done about bytes that are no frame.
+/// The treatment of bytes that are no frame.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Damage {
     /// The connection is given up.
@@ -54,7 +54,7 @@ pub(super) async fn run<H: Handler>(core: Core<H>, mut endpoint: Endpoint, at: A
     }
 }
 
-/// Until the source ends or breaks. `place` is where to go on then.
+/// Reads until the source ends or breaks. `place` is then the place from which to resume.
 async fn read<H: Handler>(core: &Core<H>, source: Source, place: &mut Place, at: &At) -> Result<(), ReadError> {
     let _connected = at.counters.connected();
     match source {
@@ -163,7 +163,7 @@ async fn read_datagrams<H: Handler>(core: &Core<H>, socket: &UdpSocket, at: &At)
     }
 }
 
-/// How it ended.
+/// Reads messages until the input ends, and returns the error that ended it.
 async fn read_messages<H: Handler>(core: &Core<H>, incoming: &mut Incoming, at: &At) -> io::Error {
     loop {
         let message = match incoming.next().await {
@@ -178,7 +178,7 @@ async fn read_messages<H: Handler>(core: &Core<H>, incoming: &mut Incoming, at: 
     }
 }
 
-/// Of a datagram or a message, where what is no frame costs what follows it there.
+/// Takes the frames of a datagram or a message, where bytes that are no frame cost those that follow them there.
 fn take_whole_frames<H: Handler>(core: &Core<H>, decoder: &mut Decoder, at: &At) {
     let whole = take_frames(core, decoder, Damage::EndsIt, at).and_then(|()| Ok(decoder.finish()?));
     if let Err(error) = whole {

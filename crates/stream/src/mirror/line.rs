@@ -22,7 +22,8 @@ use crate::frame::Decoder;
 use crate::message::MessageError;
 use crate::transport::{self, Connection};
 
-/// What waits for the other end at most: a window of a hundred thousand samples of some dozen signals. One that does not take it is let go.
+/// The most bytes that wait for the other end: a window of a hundred thousand samples of some dozen signals.
+/// An end that does not take them is disconnected.
 const BACKLOG: Backlog = Backlog { bytes: 64 << 20, overflow: Overflow::Disconnect };
 
 /// The handler's end of a line.
@@ -34,7 +35,7 @@ pub(super) struct Line {
     counters: Arc<Counters>,
 }
 
-/// Where the handler leaves what the line's task is to take up.
+/// The place where the handler leaves the stream that the line's task is to use.
 #[derive(Default)]
 struct Hook {
     stream: RefCell<Option<(UnixStream, Taker)>>,

@@ -1,4 +1,4 @@
-//! What goes out: the same frames to every reader, each at its own pace.
+//! Output: the same frames to every reader, each at its own pace.
 
 use std::collections::HashMap;
 use std::io;
@@ -30,16 +30,16 @@ use crate::transport::{self, BytesIn, BytesOut, Connection, DATAGRAM_BYTES_MAX, 
 /// Small frames share a datagram up to this size, which no Ethernet cuts.
 const SHARED_DATAGRAM_BYTES: usize = 1400;
 
-/// How often whoever joins a group late gets to know what it carries.
+/// The interval at which the description is sent again, for readers that join a group late.
 pub(super) const DESCRIBE_EVERY: Duration = Duration::from_secs(1);
 
-/// What one turn collects at most before it is handed to the writers.
+/// The most bytes that one turn collects before they are handed to the writers.
 const TURN_BYTES: usize = 64 << 10;
 
 /// A reader has nothing to say. One that says this much all the same is let go.
 const CHATTER_BYTES_MAX: usize = 64 << 10;
 
-/// Where a handler puts what it gives.
+/// The outputs of a mirror, to which a handler passes its messages.
 #[derive(Default)]
 pub struct Outputs {
     description: Option<Bytes>,
@@ -76,12 +76,12 @@ impl Outputs {
         }
     }
 
-    /// What could not be sent, for the status.
+    /// Returns the facts about unsent messages, for the status.
     pub(super) fn facts(&self) -> impl Iterator<Item = (String, String)> {
         self.unsent.facts()
     }
 
-    /// What the stream carries, as that changes.
+    /// Returns a receiver of the stream's description, which is updated as the description changes.
     pub(super) fn described(&self) -> watch::Receiver<Option<Description>> {
         self.described.subscribe()
     }
@@ -126,7 +126,7 @@ impl Outputs {
         self.readers.iter().map(Queue::n_bytes).max().unwrap_or(0)
     }
 
-    /// How many readers there are.
+    /// Returns the number of readers.
     #[must_use]
     pub fn n_readers(&self) -> usize {
         self.readers.len()
@@ -244,7 +244,7 @@ pub(super) async fn run_target<H: Handler>(
     at.counters.n_dropped.fetch_add(outbox.n_frames(), Relaxed);
 }
 
-/// Until there is nothing more to write.
+/// Writes to the target until there is nothing more to write.
 async fn write_target<H: Handler>(
     target: Target,
     taker: &Taker,
@@ -367,7 +367,7 @@ async fn write_datagrams(
     Ok(())
 }
 
-/// That nobody listens at the other end is no error: by UDP, somebody may any time.
+/// Sends a datagram. A peer that does not listen is no error, because with UDP a listener may appear at any time.
 async fn send(socket: &UdpSocket, datagram: &[u8]) -> io::Result<()> {
     match socket.send(datagram).await {
         Err(error) if error.kind() != io::ErrorKind::ConnectionRefused => Err(error),
@@ -391,7 +391,7 @@ fn datagrams(mut frames: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// How long the frame is that these bytes, which were made here, begin with.
+/// Returns the length of the frame that these bytes, which were made here, begin with.
 pub(super) fn frame_bytes(frames: &[u8]) -> Option<usize> {
     let length = frames.get(4..8)?;
     Some(HEADER_BYTES + u32::from_le_bytes([length[0], length[1], length[2], length[3]]) as usize)

@@ -1,4 +1,4 @@
-//! What goes out by NATS: published as it comes, or kept by JetStream and sent again until that is acknowledged.
+//! Output by NATS: published as it comes, or kept by JetStream and sent again until that is acknowledged.
 
 use std::collections::VecDeque;
 use std::io;
@@ -15,15 +15,15 @@ use super::queue::{Chunk, Taker};
 use crate::endpoint::{Keep, NatsPlace};
 use crate::transport::{Kept, Link};
 
-/// What a message carries at most when it holds several frames.
+/// The most bytes of a message that holds several frames.
 const SHARED_MESSAGE_BYTES: usize = 64 << 10;
 
-/// How many messages may wait for the server's acknowledgement.
+/// The most messages that may wait for the server's acknowledgement.
 const N_UNACKNOWLEDGED_MAX: usize = 256;
 
-/// What was sent to JetStream and is not acknowledged yet. It outlives connections.
+/// Messages that were sent to JetStream and are not acknowledged yet. The outbox outlives connections.
 pub(super) struct Outbox {
-    /// What the ids of this component's messages begin with.
+    /// The prefix of the ids of this component's messages.
     writer: Option<String>,
     n_before: u64,
     /// Oldest first; their numbers follow each other.

@@ -1,4 +1,4 @@
-//! What waits for one reader, and the short way past it: a writer that waits for frames lends its connection to the
+//! The backlog of one reader, and the short way past it: a writer that waits for frames lends its connection to the
 //! queue, which writes what comes at once. To wake a task for it costs as much as the write itself.
 
 use std::cell::RefCell;
@@ -17,7 +17,7 @@ use crate::counters::Counters;
 use crate::endpoint::{Backlog, Overflow};
 use crate::transport::BytesOut;
 
-/// What is taken for one write at most.
+/// The most bytes of one write.
 const WRITE_BYTES: usize = 256 << 10;
 
 /// Whole frames that belong together: what one turn of the mirror gave.
@@ -44,11 +44,12 @@ struct Waiting {
 #[derive(Default)]
 struct State {
     chunks: VecDeque<Chunk>,
-    /// Of `chunks`.
+    /// The number of bytes in `chunks`.
     n_bytes: usize,
     /// The connection of a writer that waits for frames.
     lent: Option<BytesOut>,
-    /// What is left of a chunk that was begun on it: to be written before all else, and by this writer or by none.
+    /// The rest of a chunk that was begun on the lent connection: to be written before all else, and by this writer or
+    /// by none.
     begun: Option<Chunk>,
     /// No more will come; what is there is still to be written.
     is_closed: bool,
@@ -115,7 +116,8 @@ impl Queue {
 }
 
 impl Taker {
-    /// As [`Taker::take`]. What comes is written to `bytes` at once, and only what they do not take is returned.
+    /// Takes frames as [`Taker::take`] does. Frames that come are written to `bytes` at once, and only the rest is
+    /// returned.
     pub(super) async fn take_lending(&self, bytes: BytesOut) -> (BytesOut, Option<Chunk>) {
         self.0.state.borrow_mut().lent = Some(bytes);
         let lent = Lent(self);

@@ -24,7 +24,7 @@ pub struct Panicked;
 pub struct Stopper(watch::Sender<bool>);
 
 impl Stopper {
-    /// As [`Running::stop`], without waiting.
+    /// Stops the mirror as [`Running::stop`] does, without waiting.
     pub fn stop(&self) {
         // When nobody listens, it has ended.
         let _ = self.0.send(true);
@@ -32,19 +32,20 @@ impl Stopper {
 }
 
 impl<H> Running<H> {
-    /// Where the endpoint that was added `at` this place listens, as in `tcp:127.0.0.1:5011`; `None` for one that does not listen.
+    /// Returns the address at which the endpoint that was added `at` this place listens, as in `tcp:127.0.0.1:5011`;
+    /// `None` for an endpoint that does not listen.
     #[must_use]
     pub fn address(&self, at: InputId) -> Option<&str> {
         self.places.get(at.0)?.address.as_deref()
     }
 
-    /// What happened at each endpoint, in the order in which they were added.
+    /// Returns the status of each endpoint, in the order in which they were added.
     #[must_use]
     pub fn status(&self) -> Vec<EndpointStatus> {
         self.places.iter().map(Opened::status).collect()
     }
 
-    /// What can stop it from another thread, while this one waits for its end.
+    /// Returns a stopper with which another thread can stop the mirror while this one waits for its end.
     #[must_use]
     pub fn stopper(&self) -> Stopper {
         Stopper(self.stop.clone())
@@ -77,7 +78,7 @@ impl<H> Running<H> {
         }
     }
 
-    /// As [`Running::join`], for whoever has to go on when the mirror cannot.
+    /// Waits for the end as [`Running::join`] does, for a caller that has to go on when the mirror cannot.
     ///
     /// # Errors
     /// [`Panicked`] when the handler, or a task of the mirror, did.

@@ -21,7 +21,7 @@ use crate::login::next_frame;
 use crate::message::{Answer, Ask, Message, Payload, Purpose, Reply, Request, cut};
 use crate::transport::{Broken, Connection, Link, Listener};
 
-/// As many requests as wait at one subject; more are refused.
+/// The most requests that may wait at one subject; more are rejected.
 const N_PENDING_MAX: usize = 256;
 
 /// Components that answer at the same subject share the requests.
@@ -96,7 +96,7 @@ pub(super) async fn accept<H: Handler>(core: Core<H>, listener: Listener, at: At
     visitor::accept(&listener, &mut JoinSet::new(), &at, attend).await;
 }
 
-/// Until the caller goes.
+/// Answers requests until the caller goes.
 async fn serve<H: Handler>(
     core: &Core<H>,
     mut connection: Connection,
@@ -136,7 +136,7 @@ pub(super) async fn serve_subject<H: Handler>(core: Core<H>, endpoint: Endpoint,
     }
 }
 
-/// Until the connection breaks.
+/// Answers messages until the connection breaks.
 async fn answer_messages<H: Handler>(core: &Core<H>, link: &Link, mut requests: Subscriber, at: &At) -> io::Result<()> {
     let mut pending = FuturesUnordered::new();
     loop {
@@ -186,7 +186,7 @@ fn pieces(mut reply: Bytes, n_bytes_max: usize) -> impl Iterator<Item = Bytes> {
     std::iter::from_fn(move || (!reply.is_empty()).then(|| reply.split_to(n_bytes_max.min(reply.len()))))
 }
 
-/// What to say to a frame.
+/// Returns the reply to a frame.
 async fn answer_to<H: Handler>(core: &Core<H>, frame: &Frame, at: &At) -> Bytes {
     match Message::decode(frame) {
         Ok(Message::Request(request)) => ask(core, request).await,

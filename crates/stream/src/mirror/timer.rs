@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use super::{Core, Handler};
 
-/// How many ticks are worked off before anything else has its turn, where they come as often as they can.
+/// The number of ticks that are handled before other work has its turn, if ticks come as often as they can.
 const N_IN_A_ROW: u32 = 64;
 
 /// Ticks that are further behind than this are left out: a suspended machine does not make up for a night.

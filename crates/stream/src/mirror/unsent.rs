@@ -3,11 +3,11 @@
 use crate::counters::Rarely;
 use crate::message::MessageError;
 
-/// What a mirror could not send, and why.
+/// The number of messages that a mirror could not send, and the reason.
 #[derive(Default)]
 pub(super) struct Unsent {
     n_messages: u64,
-    /// Of the last one that was refused itself.
+    /// The error of the last message that was itself rejected.
     reason: String,
     /// Whether what the stream carries could not be said: nobody could tell what its messages are of.
     pub(super) is_undescribed: bool,
@@ -29,7 +29,7 @@ impl Unsent {
         self.n_messages += 1;
     }
 
-    /// For the status; none where all could be sent.
+    /// Returns the facts for the status; none if all messages could be sent.
     pub(super) fn facts(&self) -> impl Iterator<Item = (String, String)> {
         let facts = [("messages_unsent", self.n_messages.to_string()), ("unsent_because", self.reason.clone())];
         facts.into_iter().filter(|_| self.n_messages > 0).map(|(name, value)| (name.to_owned(), value))

@@ -1,4 +1,4 @@
-//! Who is let in to ask, read or write.
+//! Admission of visitors that ask, read or write.
 
 use std::future::Future;
 use std::io;
@@ -18,7 +18,7 @@ use crate::login::{LOGIN_LIMIT, check_in};
 use crate::message::Purpose;
 use crate::transport::{Connection, Listener, Visitor};
 
-/// How long to wait when the system has no descriptor left for a connection.
+/// Time to wait when the system has no descriptor left for a connection.
 const NO_DESCRIPTOR_PAUSE: Duration = Duration::from_millis(100);
 
 /// Somebody who has a place, as a stranger at first.

@@ -34,7 +34,7 @@ impl Bucket {
     }
 }
 
-/// What is in the bucket.
+/// Returns the announcements in the bucket.
 pub(super) async fn find(security: &Security) -> Result<Vec<Announcement>, RegistryError> {
     let bucket_of_all = Bucket::open(security).await?;
     let mut keys = bucket_of_all.store.keys().await.map_err(bucket)?.take(N_FOUND_MAX);

@@ -107,7 +107,7 @@ fn label(host: &str) -> String {
     if label.is_empty() { "host".to_owned() } else { cut(&label, LABEL_BYTES_MAX).to_owned() }
 }
 
-/// What answers within `wait`.
+/// Returns the announcements of those that answer within `wait`.
 pub(super) async fn find(wait: Duration) -> Result<Vec<Announcement>, RegistryError> {
     let daemon = ServiceDaemon::new().map_err(lan)?;
     let events = daemon.browse(SERVICE).map_err(lan)?;

@@ -58,7 +58,8 @@ impl FrameFile {
     }
 }
 
-/// Where the last whole frame ends. A file that is damaged before its end, or something else altogether, is not touched.
+/// Returns the position where the last whole frame ends. A file that is damaged before its end, or something else
+/// altogether, is not touched.
 async fn whole_frames(file: &mut File) -> io::Result<u64> {
     let mut decoder = Decoder::default();
     loop {

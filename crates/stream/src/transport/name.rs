@@ -8,7 +8,7 @@ use crate::error::OpenError;
 use crate::registry::{Announcement, Query, find_async};
 use crate::security::Security;
 
-/// How long others on the network have to answer.
+/// Time that others on the network have to answer.
 const WAIT: Duration = Duration::from_secs(2);
 
 /// Opens the first place at which the stream can be read.
@@ -42,7 +42,7 @@ pub(super) async fn connect(
     Err(last.unwrap_or_else(|| OpenError::Unknown { endpoint: endpoint.to_string(), n_ignored }))
 }
 
-/// What is announced of a stream by one component, and how many places are not to be believed.
+/// Returns the places that one component announced for a stream, and the number of places that are not to be trusted.
 async fn places(
     endpoint: &Endpoint,
     name: &StreamName,

@@ -46,7 +46,7 @@ pub(crate) struct Link {
     n_too_slow: Arc<AtomicU64>,
 }
 
-/// What becomes of a connection that breaks.
+/// The treatment of a connection that breaks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Broken {
     /// It is over.
@@ -125,7 +125,7 @@ impl Link {
         }
     }
 
-    /// What the client threw away since this was asked last, because it was not taken in time.
+    /// Returns the number of messages that the client dropped since the last call because they were not taken in time.
     pub(crate) fn take_too_slow(&self) -> u64 {
         self.n_too_slow.swap(0, Relaxed)
     }

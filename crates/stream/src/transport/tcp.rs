@@ -17,7 +17,7 @@ use crate::login::{LOGIN_LIMIT, log_in};
 use crate::message::Purpose;
 use crate::security::Security;
 
-/// How many may wait to be accepted: a thousand readers that come back at once after a restart.
+/// The most connections that may wait to be accepted: a thousand readers that come back at once after a restart.
 const N_WAITING_MAX: i32 = 1024;
 
 /// A peer that says nothing for so long is asked whether it is still there, and is gone when it does not answer.
@@ -150,7 +150,7 @@ fn server_name(endpoint: &Endpoint, host: &Host) -> Result<ServerName<'static>, 
     }
 }
 
-/// What whoever opens such an endpoint connects for.
+/// Returns the purpose of a connection to an endpoint of this role.
 fn purpose(role: Role) -> Purpose {
     match role {
         Role::Source | Role::Connect => Purpose::Reader,
@@ -159,7 +159,7 @@ fn purpose(role: Role) -> Purpose {
     }
 }
 
-/// What both ends of an encrypted connection know, and nobody else (RFC 5705).
+/// Returns the keying material that both ends of an encrypted connection share, and no others (RFC 5705).
 pub(super) fn binding<Side>(connection: &ConnectionCommon<Side>) -> io::Result<Binding> {
     let exported = connection.export_keying_material(Binding::default(), b"EXPORTER-foretop-stream", None);
     exported.map_err(io::Error::other)

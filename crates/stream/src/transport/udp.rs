@@ -11,7 +11,7 @@ use crate::endpoint::{Endpoint, Host, Multicast, Place};
 use crate::error::OpenError;
 use crate::security::Security;
 
-/// What a UDP datagram holds at most, over IPv4.
+/// The most bytes of a UDP datagram, over IPv4.
 pub(crate) const DATAGRAM_BYTES_MAX: usize = 65_507;
 
 /// Some thousand datagrams that wait while a component computes.

@@ -16,7 +16,7 @@ use crate::part::N_LANES;
 /// So many groups are acknowledged at once while more are waiting.
 const N_ACK: u64 = 16;
 
-/// What was asked for: the number of the group, and the bytes.
+/// The repair that was asked for: the number of the group, and the bytes.
 pub(super) type Repair = (u64, Vec<u8>);
 
 pub(super) fn decode(

@@ -11,7 +11,7 @@ use super::Link;
 use crate::error::LinkError;
 use crate::frame::Frame;
 
-/// How often the peer is asked whether it is there.
+/// The interval at which the peer is asked whether it is there.
 const PING: Duration = Duration::from_secs(15);
 /// Frames are gathered until they have as many bytes.
 const N_GATHERED: usize = 1 << 16;

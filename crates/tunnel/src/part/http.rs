@@ -10,7 +10,7 @@ const HEADS: u8 = 1;
 /// A longer head, or line of a chunk, is none.
 const LINE_BYTES_MAX: usize = 64 << 10;
 
-/// Where in a message the next byte is.
+/// The position of the next byte in a message.
 #[derive(Debug, Default)]
 pub(crate) struct Http {
     at: At,
@@ -22,13 +22,13 @@ pub(crate) struct Http {
 enum At {
     #[default]
     Head,
-    /// In a body or chunk of which so many bytes are left.
+    /// The next byte is in a body or chunk of which so many bytes are left.
     Body { n_left: u64, is_chunk: bool },
-    /// In the line that says how long the next chunk is, or the one that ends a chunk.
+    /// The next byte is in the line that states the length of the next chunk, or in the line that ends a chunk.
     ChunkLine,
-    /// In what follows the last chunk.
+    /// The next byte is after the last chunk.
     Trailer,
-    /// In what only the connection ends.
+    /// The next byte is in a part that only the connection ends.
     Rest,
 }
 

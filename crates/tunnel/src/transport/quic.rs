@@ -21,9 +21,9 @@ use crate::error::LinkError;
 const PROTOCOL: &[u8] = b"foretop-tunnel";
 /// Pings of links come more often.
 const QUIET_MAX: u32 = 45_000;
-/// What may be under way: as much as groups that are not acknowledged.
+/// The most bytes that may be in flight: as much as groups that are not acknowledged.
 const WINDOW_BYTES: u32 = 16 << 20;
-/// How long the peer is given to hear that this end has gone.
+/// Time that the peer has to receive the notice that this end has gone.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// A connection of which one stream is used.
@@ -33,14 +33,14 @@ struct Quic {
     receiver: RecvStream,
 }
 
-/// Where a near end connects from.
+/// Builds the endpoint from which a near end connects.
 pub(crate) fn caller() -> io::Result<Endpoint> {
     // Both kinds of addresses where the machine has both.
     Endpoint::client((std::net::Ipv6Addr::UNSPECIFIED, 0).into())
         .or_else(|_| Endpoint::client((std::net::Ipv4Addr::UNSPECIFIED, 0).into()))
 }
 
-/// Where a far end listens.
+/// Builds the endpoint at which a far end listens.
 pub(crate) fn listener(address: SocketAddr, tls: &Arc<rustls::ServerConfig>) -> io::Result<Endpoint> {
     let mut tls = (**tls).clone();
     tls.alpn_protocols = vec![PROTOCOL.to_vec()];

@@ -1,4 +1,4 @@
-//! Connections: what one side writes, the other reads after its time on the link.
+//! Connections: bytes that one side writes reach the other after their time on the link.
 //!
 //! Bytes cross the link in pieces of a packet's size. A source is read only while the link's queue has room and not
 //! too much of its flow is on the way, so that it waits as it would for a real link, and memory has a limit however
@@ -19,17 +19,17 @@ use units::ByteCount;
 use super::{Both, Carrier, Direction, N_AT_ONCE, RelayPlan, Way, wanted};
 use crate::agenda::Agenda;
 
-/// What a packet carries on most networks.
+/// Bytes that a packet carries on most networks.
 const PIECE_BYTES: usize = 1_448;
-/// What is read at once.
+/// Bytes that are read at once.
 const READ_BYTES: usize = 16 * PIECE_BYTES;
-/// A packet that carries nothing, such as those that connect.
+/// Bytes of a packet that carries nothing, such as those that connect.
 const CONTROL_BYTES: ByteCount = ByteCount::new(40);
 /// Bytes of all flows together, each of which has an even share of it, within limits.
 const BYTES_MAX: usize = 512 << 20;
 const FLOW_BYTES: std::ops::RangeInclusive<usize> = READ_BYTES..=(16 << 20);
-/// How long a flow waits that finds the link's queue full: what a link of 1 Gbit/s sends meanwhile is small beside
-/// its queue.
+/// Time that a flow waits that finds the link's queue full: what a link of 1 Gbit/s sends meanwhile is small beside its
+/// queue.
 const RETRY: Duration = Duration::from_micros(500);
 /// Bytes that have crossed and are not taken: with more, the source is not read.
 const UNREAD_BYTES_MAX: usize = 64 << 10;
@@ -50,21 +50,21 @@ pub(super) struct Connections {
     buffer: Vec<u8>,
 }
 
-/// What is to be done when its moment comes.
+/// A task to be done when its moment comes.
 enum Due {
-    /// For a connection.
+    /// A task for a connection.
     Of(u64, Task),
-    /// The queue of a link may have room again, for whichever flows wait for it.
+    /// A retry: the queue of a link may have room again, for whichever flows wait for it.
     Retry(Direction),
 }
 
-/// What is to be done for a connection.
+/// A task for a connection.
 enum Task {
     /// The request to connect reaches the target.
     Connect,
     /// The answer reaches the client, which sends from here on.
     Open,
-    /// So many bytes have crossed.
+    /// The crossing of so many bytes.
     Cross(Direction, usize),
     /// The end of a flow has crossed.
     End(Direction),
@@ -78,7 +78,7 @@ struct Connection {
     flows: Both<Flow>,
 }
 
-/// A socket, and what is waited for.
+/// A socket, and the events that are waited for.
 struct Side {
     stream: TcpStream,
     wanted: EventFlags,
@@ -87,19 +87,19 @@ struct Side {
 /// One direction of a connection.
 #[derive(Default)]
 struct Flow {
-    /// On the way or arrived, and not yet taken.
+    /// Bytes on the way or arrived, and not yet taken.
     bytes: VecDeque<u8>,
-    /// How many of them have arrived.
+    /// Number of these bytes that have arrived.
     n_arrived: usize,
-    /// The source may be read: the connection is open for it.
+    /// Whether the source may be read: the connection is open for it.
     is_open: bool,
-    /// The link's queue was full, and the connection is among those that are held.
+    /// Whether the link's queue was full, and the connection is among those that are held.
     is_held: bool,
-    /// The source has ended.
+    /// Whether the source has ended.
     is_read_out: bool,
-    /// The end has crossed.
+    /// Whether the end has crossed.
     is_ending: bool,
-    /// The sink was told of the end.
+    /// Whether the sink was told of the end.
     is_over: bool,
 }
 
@@ -155,7 +155,7 @@ impl Connections {
         self.keep_or_end(number, noted);
     }
 
-    /// Notes what a packet without content brings about at the other end.
+    /// Notes the task that a packet without content brings about at the other end.
     fn note_control(&mut self, direction: Direction, number: u64, task: Task) -> io::Result<()> {
         let at = self.ways.at(direction).cross(CONTROL_BYTES)?;
         self.agenda.note(at, Due::Of(number, task));
@@ -216,7 +216,7 @@ impl Connections {
         self.settle(number)
     }
 
-    /// Reads what the source of a flow has, as far as link and memory have room.
+    /// Reads the bytes that the source of a flow has, as far as link and memory have room.
     fn read(&mut self, number: u64, direction: Direction) -> io::Result<()> {
         let flow_max = flow_bytes_max(self.connections.len());
         let Some(connection) = self.connections.get_mut(&number) else { return Ok(()) };
@@ -271,7 +271,7 @@ impl Connections {
         }
     }
 
-    /// Waits for what can be gone on with, and forgets a connection that is over.
+    /// Waits for the events that a connection can go on with, and forgets a connection that is over.
     fn settle(&mut self, number: u64) -> io::Result<()> {
         let flow_max = flow_bytes_max(self.connections.len());
         let Some(connection) = self.connections.get_mut(&number) else { return Ok(()) };
@@ -291,7 +291,7 @@ impl Connections {
         }
     }
 
-    /// Ends a connection that something is wrong with: both sides see it end.
+    /// Ends a connection that has failed: both sides see it end.
     fn keep_or_end(&mut self, number: u64, done: io::Result<()>) {
         if done.is_err() {
             self.connections.remove(&number);
@@ -337,7 +337,8 @@ impl Way {
         self.link.waiting(self.now())
     }
 
-    /// When what is sent now arrives. A link that delivers nothing any more breaks its connections.
+    /// Returns the time at which a message sent now arrives. A link that delivers nothing any more breaks its
+    /// connections.
     fn cross(&mut self, size: ByteCount) -> io::Result<Duration> {
         match self.link.send(self.now(), size) {
             Fate::Arrives { at } => Ok(at),
@@ -370,7 +371,7 @@ impl Connection {
             && flow.n_arrived <= UNREAD_BYTES_MAX
     }
 
-    /// Hands on what has arrived, as far as the sink takes it.
+    /// Hands on the bytes that have arrived, as far as the sink takes them.
     fn write(&mut self, direction: Direction) -> io::Result<()> {
         let mut flow = std::mem::take(self.flows.at(direction));
         let written = self.sink(direction).map_or(Ok(()), |sink| flow.write(&sink.stream));
@@ -412,7 +413,7 @@ impl Side {
     }
 }
 
-/// What a flow may have on the way, when there are so many connections.
+/// Returns the greatest number of bytes that a flow may have on the way, when there are so many connections.
 fn flow_bytes_max(n_connections: usize) -> usize {
     (BYTES_MAX / (2 * n_connections.max(1))).clamp(*FLOW_BYTES.start(), *FLOW_BYTES.end())
 }

@@ -19,7 +19,7 @@ use crate::agenda::{Agenda, Flying};
 const DATAGRAM_BYTES_MAX: usize = 1 << 16;
 /// Datagrams read from one socket before others have their turn.
 const N_AT_ONCE: usize = 16;
-/// A client that neither sends nor is sent anything for so long gives its place to the next newcomer.
+/// Time after which a client that neither sends nor is sent anything gives its place to the next newcomer.
 const IDLE_MAX: Duration = Duration::from_secs(60);
 /// The key of the socket that clients send to; clients have their numbers, which begin after it.
 const LISTENER: u64 = 0;
@@ -31,7 +31,7 @@ pub(super) struct Datagrams {
     epoll: Arc<OwnedFd>,
     clients: BTreeMap<u64, Client>,
     numbers: BTreeMap<SocketAddr, u64>,
-    /// Clients in the order of their last look, with when that was.
+    /// Clients in the order of their last look, with the time of that look.
     looks: VecDeque<(Duration, u64)>,
     n_ever: u64,
     clients_max: usize,
@@ -94,7 +94,7 @@ impl Datagrams {
         }
     }
 
-    /// The number of the client at an address; `None` where there is no place for another.
+    /// Returns the number of the client at an address; `None` if there is no place for another.
     fn client_at(&mut self, address: SocketAddr, now: Duration) -> io::Result<Option<u64>> {
         if let Some(number) = self.numbers.get(&address) {
             return Ok(Some(*number));

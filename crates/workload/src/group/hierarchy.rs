@@ -1,4 +1,4 @@
-//! Where control groups are: the mounts of this process, and its place among them.
+//! Places of control groups: the mounts of this process, and its place among them.
 
 use std::{
     fs, io,
@@ -12,7 +12,7 @@ use procfs::{
 
 use crate::LoadError;
 
-/// Which rules the files follow.
+/// Version of control groups, whose rules the files follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Version {
     One,

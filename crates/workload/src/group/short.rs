@@ -23,9 +23,9 @@ pub struct ShortGroup(PathBuf);
 /// A block device, by its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// Of its driver.
+    /// Number of its driver.
     pub major: u32,
-    /// Among those of its driver.
+    /// Number among the devices of its driver.
     pub minor: u32,
 }
 
@@ -72,7 +72,7 @@ impl ShortGroup {
         &self.0
     }
 
-    /// How many processes the kernel has killed in it for want of memory.
+    /// Returns the number of processes that the kernel has killed in it for want of memory.
     #[must_use]
     pub fn n_killed(&self) -> u64 {
         // Of the two versions of control groups, each has one of the files.

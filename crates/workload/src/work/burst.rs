@@ -7,9 +7,9 @@ use rustix::time::ClockId;
 use super::spin;
 use crate::{chance::Chance, error::Fault};
 
-/// What a burst takes of a core on average.
+/// Mean time that a burst takes of a core.
 const WORK: Duration = Duration::from_millis(30);
-/// How long the sleep after it is on average.
+/// Mean length of the sleep after it.
 const REST: Duration = Duration::from_millis(30);
 
 /// Both lengths are exponentially distributed. Work is measured in CPU time, so that it is the same when others run.

@@ -12,11 +12,11 @@ use rustix::fs::{Advice, fadvise};
 
 use crate::{Step, chance::Chance, error::Fault};
 
-/// How long the scratch file may become.
+/// Largest length of the scratch file, in blocks.
 const FILE_BLOCKS: u64 = 128;
-/// What is written and read in one go.
+/// Number of bytes that are written and read in one go.
 const BLOCK_BYTES: usize = 256 << 10;
-/// How many blocks are written on average before the disk is waited for.
+/// Mean number of blocks that are written before the disk is waited for.
 const MEAN_BLOCKS: f64 = 8.0;
 
 /// Overwrites the scratch file from end to end, and round again.

@@ -2,9 +2,9 @@
 
 use std::{fs, io, path::Path, process, time::Duration};
 
-/// How long it is tried, because processes of others may be in the group.
+/// Time for which the removal is tried, because processes of others may be in the group.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// How long it is waited between two tries.
+/// Pause between two tries.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Waits for the end of the parent, removes the group, and ends.

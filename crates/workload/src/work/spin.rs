@@ -6,7 +6,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::{Step, error::Fault};
 
-/// How far it is counted between two looks at the clock: some microseconds.
+/// Number of steps counted between two looks at the clock: some microseconds.
 const STRIDE: u32 = 2000;
 
 /// Counts in `n_threads` threads, this one included.
@@ -31,7 +31,7 @@ pub(super) fn until(clock: ClockId, until: Duration) {
     }
 }
 
-/// What a clock of CPU time shows.
+/// Returns the time of a clock of CPU time.
 pub(super) fn now(clock: ClockId) -> Duration {
     let time = clock_gettime(clock);
     // The kernel's clocks of CPU time start at zero.

@@ -1,4 +1,4 @@
-//! By which rules of the scheduler this process runs.
+//! Rules of the scheduler by which this process runs.
 
 use std::io;
 

@@ -30,7 +30,7 @@ impl Disk {
         Ok(Self(folder))
     }
 
-    /// Where it is mounted.
+    /// Returns the folder where the disk is mounted.
     pub fn folder(&self) -> &Path {
         &self.0
     }

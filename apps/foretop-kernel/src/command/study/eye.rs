@@ -1,4 +1,5 @@
-//! What the study sees of its own work: subsystems of this process and its descendants, pulled and drained while something runs.
+//! The study's view of its own work: subsystems of this process and its descendants, pulled and drained while something
+//! runs.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -16,9 +17,9 @@ use crate::command::record::turned_on;
 /// Watches this process and those that it starts.
 pub struct Eye(Engine);
 
-/// What was seen while something ran.
+/// The measurements made while something ran.
 pub struct Seen<T> {
-    /// What the work gave.
+    /// The result of the work.
     pub done: T,
     /// Summaries of all pulls, with what the probes took by their prices.
     pub pulled: Vec<(Summary, SubsystemCost)>,

@@ -42,7 +42,7 @@ const GIVE_UP: Duration = Duration::from_secs(90);
 const NAP: Duration = Duration::from_millis(20);
 
 impl Jobs {
-    /// By the program `foretop` beside this one, or wherever programs are.
+    /// Finds the program `foretop` beside this one, or wherever programs are.
     pub fn new() -> Self {
         let beside = std::env::current_exe().ok().map(|own| own.with_file_name("foretop"));
         Self { foretop: beside.filter(|path| path.is_file()).unwrap_or_else(|| "foretop".into()) }
@@ -133,7 +133,7 @@ impl Sorted {
     }
 }
 
-/// What a file of records holds.
+/// Reads the items of a file of records.
 pub fn items(path: &Path) -> Result<Items<'static>, Failure> {
     let file = File::open(path).map_err(Failure::of)?;
     record::read(BufReader::new(file)).map_err(Failure::of)

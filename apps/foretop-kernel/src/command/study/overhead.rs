@@ -1,4 +1,4 @@
-//! What watching costs: the same work with probes and without, in pairs.
+//! Cost of watching: the same work with probes and without, in pairs.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -141,13 +141,14 @@ fn account(pulled: &[(Summary, SubsystemCost)], n_calls: f64) -> f64 {
     by_subsystem.values().map(|passes| passes.counting_ns + passes.own_passing_ns(n_calls)).sum()
 }
 
-/// How often probes of a subsystem were passed on the whole host, and what that and counting took.
+/// The number of times that probes of a subsystem were passed on the whole host, and the time that passing and counting
+/// took.
 #[derive(Default)]
 struct Passes {
     passing_ns: f64,
     counting_ns: f64,
     n_events: f64,
-    /// By system calls, for each program.
+    /// The number of events by system calls, for each program.
     by_calls: BTreeMap<&'static str, f64>,
     n_others: f64,
 }

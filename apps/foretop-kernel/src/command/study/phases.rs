@@ -18,7 +18,7 @@ use crate::command::failed;
 use crate::command::files::input;
 
 const N_RANKS: u64 = 2;
-/// Of numbers of both ranks: together with what a rank has beside them, more than its memory.
+/// The size of the numbers of both ranks: together with what a rank has beside them, more than its memory.
 const SIZE: ByteCount = ByteCount::new(64 << 20);
 const QUICK_SIZE: ByteCount = ByteCount::new(4 << 20);
 const SWAP: ByteCount = ByteCount::new(128 << 20);

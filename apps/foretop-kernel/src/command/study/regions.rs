@@ -11,14 +11,14 @@ use units::ByteCount;
 use super::Bench;
 use super::disk::Disk;
 
-/// How much is written.
+/// The amount that is written.
 struct Extent {
     /// Record sizes, as powers of two.
     powers: std::ops::RangeInclusive<u32>,
-    /// With each size, or less where that were more than so many records.
+    /// The total of each size, or less if that were more than so many records.
     total: ByteCount,
     n_records_max: u64,
-    /// Of which the median counts: now and then the device is busy with what was written before.
+    /// The number of rounds of which the median counts: now and then the device is busy with what was written before.
     n_rounds: usize,
 }
 

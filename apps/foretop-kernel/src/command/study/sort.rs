@@ -18,12 +18,12 @@ use crate::command::failed;
 
 const RANKS: &[u64] = &[1, 2, 3, 4, 6, 8, 11];
 const QUICK_RANKS: &[u64] = &[1];
-/// Of each rank. What a rank of either library has beside its numbers is some 25 MiB.
+/// The memory of each rank. What a rank of either library has beside its numbers is some 25 MiB.
 const MEMORY: ByteCount = ByteCount::new(96 << 20);
-/// Of numbers of each rank.
+/// The sizes of the numbers of each rank, in MiB.
 const MIB: [u64; 8] = [8, 16, 24, 32, 40, 48, 56, 64];
 const QUICK_MIB: [u64; 2] = [1, 3];
-/// Of each rank, which has its numbers, what it sends and what it receives at once.
+/// The swap of each rank, which has its numbers, what it sends and what it receives at once.
 const SWAP: ByteCount = ByteCount::new(192 << 20);
 
 pub fn answer(bench: &Bench) -> Result<Vec<Answer>, Failure> {

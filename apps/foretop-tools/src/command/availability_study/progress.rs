@@ -1,4 +1,4 @@
-//! How far a study is: a line that is written over on a terminal, a line for each thing that happens elsewhere.
+//! Progress of a study: a line that is written over on a terminal, a line for each thing that happens elsewhere.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use units::span;
 use super::whole_seconds;
 use command_line::terminal::say;
 
-/// What is shown while a study runs.
+/// Progress that is shown while a study runs.
 pub struct Progress {
     is_terminal: bool,
     left: Duration,

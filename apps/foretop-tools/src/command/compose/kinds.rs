@@ -1,11 +1,11 @@
-//! What components there are: the subcommands of `foretop stream`, as the command line defines them.
+//! Kinds of components: the subcommands of `foretop stream`, as the command line defines them.
 
 use clap::{Arg, CommandFactory};
 use compose::{Kind, Parameter, Takes};
 
 use crate::Cli;
 
-/// What stands for a place to connect to, in the help and here.
+/// Placeholder of a place to connect to, in the help and here.
 const ENDPOINT: &str = "ENDPOINT";
 
 /// The components and what each takes.

@@ -34,7 +34,7 @@ pub struct CompareCases {
     json: bool,
 }
 
-/// How often the errors of each model pass for noise, before and after.
+/// Builds the table of how often the errors of each model pass for noise, before and after.
 fn residuals(rows: &[ComparedResiduals]) -> Table {
     let mut table = Table::of_figures(&["model", "no memory", "turning points", "rises", "normal"]);
     for ComparedResiduals { family, first, second } in rows {

@@ -1,4 +1,4 @@
-//! How far a run is: a few lines that are written over on a terminal, a line now and then elsewhere.
+//! Progress of a run: a few lines that are written over on a terminal, a line now and then elsewhere.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use command_line::terminal::say;
 /// Models shown on a terminal.
 const N_SHOWN: usize = 5;
 
-/// What is shown while a run goes on.
+/// Progress that is shown while a run goes on.
 pub struct Display {
     campaign: Campaign,
     n_cases: u64,
@@ -22,12 +22,12 @@ pub struct Display {
 }
 
 impl Display {
-    /// For a sitting in which `n_cases` are to be evaluated.
+    /// Builds the display of a sitting in which `n_cases` are to be evaluated.
     pub fn new(campaign: Campaign, n_cases: u64) -> Self {
         Self { campaign, n_cases, start: clock::instant(), is_terminal: io::stderr().is_terminal(), n_lines_open: 0 }
     }
 
-    /// How often something is to be shown.
+    /// Returns the time between two updates.
     pub fn period(&self) -> Duration {
         if self.is_terminal { Duration::from_millis(500) } else { Duration::from_secs(10) }
     }

@@ -1,4 +1,4 @@
-//! Where traces come from: files, a node, a Prometheus server.
+//! Sources of traces: files, a node, a Prometheus server.
 
 mod prometheus;
 
@@ -15,7 +15,7 @@ use command_line::argument::{NodeArgs, positive_span, time_zone};
 use command_line::history::Query;
 use command_line::terminal::say;
 
-/// Unless a command says otherwise, what a server is asked for is as far apart as this.
+/// Step of what a server is asked for, unless a command sets another.
 const STEP: Duration = Duration::from_secs(15);
 
 #[derive(Args)]

@@ -26,7 +26,7 @@ impl LoadWorker {
     }
 }
 
-/// This very program as a worker.
+/// Returns this very program as a worker.
 ///
 /// # Errors
 /// When the program's own file cannot be found.

@@ -16,7 +16,7 @@ use text::help::examples;
 
 /// Records in a ring: a minute of calls.
 const CAPACITY: u64 = 1 << 15;
-/// From one allreduce to the next, and what its parts take. Nanoseconds.
+/// Time from one allreduce to the next, and times of its parts. Nanoseconds.
 const PERIOD: u64 = 2_000_000;
 const JITTER: u64 = 30_000;
 const LATE: u64 = 400_000;
@@ -54,13 +54,13 @@ struct Call<'a> {
     tree: &'a Tree,
     hosts: &'a [Host],
     collectors: &'a BTreeMap<Collector, u16>,
-    /// By rank.
+    /// Arrival of each rank.
     arrivals: Vec<u64>,
-    /// A message between hosts.
+    /// Time of a message between hosts.
     hop: u64,
-    /// By collector: on the way down and on the way up.
+    /// Stamps of each collector: on the way down and on the way up.
     stamps: Vec<(u64, u64)>,
-    /// By rank.
+    /// End of each rank's call.
     ends: Vec<u64>,
 }
 
@@ -218,7 +218,7 @@ impl Call<'_> {
     }
 }
 
-/// The same on every run.
+/// Returns the jitter of a call, the same on every run.
 fn jitter(sequence: u32, rank: u64) -> u64 {
     let mixed = (u64::from(sequence) << 8 | rank).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     ((mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32) % JITTER

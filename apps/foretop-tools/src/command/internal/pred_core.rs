@@ -22,7 +22,7 @@ impl PredCore {
     }
 }
 
-/// This very program as a core.
+/// Returns this very program as a core.
 ///
 /// # Errors
 /// When the program's own file cannot be found.

@@ -34,7 +34,7 @@ impl StudyTest {
     }
 }
 
-/// This very program as a test.
+/// Returns this very program as a test.
 ///
 /// # Errors
 /// When the program's own file cannot be found.

@@ -53,13 +53,13 @@ pub struct Analyze {
     csv: bool,
 }
 
-/// What `--json` prints.
+/// Report that `--json` prints.
 #[derive(Serialize)]
 struct Report<'a> {
     trees: Vec<mpi_analysis::Report<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     comparisons: Vec<Comparison>,
-    /// By operation and rank.
+    /// Arrivals by operation and rank.
     arrivals: BTreeMap<&'static str, BTreeMap<u32, mpi_analysis::Arrivals>>,
 }
 
@@ -155,7 +155,7 @@ fn report<'a>(
     }
 }
 
-/// Of all trees and ways over them that calls took, the one with most calls first.
+/// Returns the analyses of all trees and ways over them that calls took, the one with most calls first.
 fn analyses(recordings: &[Recording], path: &Path) -> anyhow::Result<Vec<Analysis>> {
     let analyzers = analyzers(recordings).with_context(|| format!("cannot analyze `{}`", path.display()))?;
     let mut analyses: Vec<Analysis> = analyzers.iter().flat_map(mpi_analysis::Analyzer::analyses).collect();
@@ -167,7 +167,7 @@ fn analyses(recordings: &[Recording], path: &Path) -> anyhow::Result<Vec<Analysi
     Ok(analyses)
 }
 
-/// Those of one way that data went, in the order of their trees.
+/// Returns the analyses of one way that data went, in the order of their trees.
 fn of(all: &[Analysis], flow: Flow) -> impl Iterator<Item = &Analysis> {
     all.iter().filter(move |tree| tree.flow == flow)
 }

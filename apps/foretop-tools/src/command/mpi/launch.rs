@@ -13,7 +13,7 @@ use super::program;
 use command_line::failure::OrUsage;
 use text::help::examples;
 
-/// Ranks when nobody says how many: what every measurement needs at least.
+/// Number of ranks if none is set: what every measurement needs at least.
 const N_RANKS: u32 = 2;
 /// Words with which a program does its work alone, without MPI.
 const ALONE: [&str; 6] = ["--help", "-h", "--version", "-V", "fit", "compare"];
@@ -59,7 +59,7 @@ pub struct Words {
     pub words: Vec<OsString>,
 }
 
-/// Words, told apart.
+/// Words of the command line, sorted.
 #[derive(Debug, Default, PartialEq)]
 struct Wish {
     n_ranks: Option<u32>,
@@ -91,7 +91,8 @@ pub fn run(measurement: &str, words: Words, out: &mut dyn Write) -> anyhow::Resu
     Err(command.exec()).with_context(|| format!("cannot start `{started}`"))
 }
 
-/// What is for the launcher, the program's own help, examples and exit status. The first and the last need no program.
+/// Prints the help: the launcher's options, the program's own help, examples and exit status. The first and the last
+/// need no program.
 fn help(name: &str, wish: &Wish, out: &mut dyn Write) -> anyhow::Result<()> {
     writeln!(out, "{HELP}")?;
     let program = program::find(&format!("foretop-{name}"), wish.flavour);

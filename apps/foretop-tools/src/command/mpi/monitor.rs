@@ -12,9 +12,9 @@ use crate::command::stream::wiring::Wiring;
 use command_line::failure::OrUsage;
 use text::help::examples;
 
-/// What the component calls itself.
+/// Name of the component.
 pub const COMPONENT: &str = "mpi-monitor";
-/// Before the name of the job.
+/// Prefix of the job's name.
 pub const STREAM_PREFIX: &str = "mpi.";
 
 /// Let others watch this host's part of a job
@@ -47,13 +47,13 @@ pub struct Niceness {
 }
 
 impl Niceness {
-    /// For this thread and all that it starts.
+    /// Lowers the priority of this thread and of all that it starts.
     pub fn apply(&self) -> anyhow::Result<()> {
         rustix::process::nice(self.nice.into()).context("cannot lower the priority").map(drop)
     }
 }
 
-/// What the monitors of a job call themselves where streams are found.
+/// Returns the name under which the monitors of a job are found among streams.
 pub fn stream_name(job: &Path) -> String {
     format!("{STREAM_PREFIX}{}", job.file_name().unwrap_or_default().to_string_lossy())
 }

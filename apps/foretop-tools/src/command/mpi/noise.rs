@@ -18,7 +18,7 @@ use command_line::failure::OrUsage;
 use command_line::terminal::say;
 use text::help::examples;
 
-/// With one of these among its words, the measurement is made here.
+/// Options with which the measurement is made in this process.
 const HERE: [&str; 2] = ["--local", "--threads"];
 
 /// How much of a program's time the operating system takes, without MPI

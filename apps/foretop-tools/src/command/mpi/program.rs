@@ -10,7 +10,7 @@ use mpi_run::{Flavour, Launcher};
 const FOLDER_VARIABLE: &str = "FORETOP_MPI_PROGRAMS";
 /// Folders below the place of this program that have the programs of one library each; `{}` stands for its name.
 const FOLDERS: [&str; 2] = ["../lib/foretop/{}", "../mpi/{}"];
-/// And those that have what serves all libraries.
+/// Folders with programs that serve all libraries.
 const SHARED_FOLDERS: [&str; 2] = ["../lib/foretop", "../mpi"];
 
 /// A program that is there.
@@ -44,7 +44,8 @@ pub fn find_library(name: &str) -> anyhow::Result<PathBuf> {
     })
 }
 
-/// The launcher for a program that knows nothing of this one: that of the library which its file names, else the first one that is there.
+/// Returns the launcher for a program that is independent of this one: that of the library which its file names, else
+/// the first one that is there.
 pub fn launcher_of(program: &Path, wanted: Option<Flavour>) -> anyhow::Result<Launcher> {
     let named = || {
         let path = if program.components().count() > 1 { program.to_owned() } else { in_path(program)? };

@@ -81,7 +81,7 @@ struct Trees {
     out: PathBuf,
 }
 
-/// Where ranks run, and the trees over them.
+/// Hosts of the ranks, and the trees over them.
 struct Place {
     hosts: Vec<Host>,
     trees: Vec<(String, Tree)>,
@@ -205,7 +205,7 @@ impl Trees {
     }
 }
 
-/// What a program says of its run.
+/// Returns the program's record of its run.
 fn run_seen(outcome: &Outcome) -> anyhow::Result<RunSeen> {
     let seen: Vec<RunSeen> = outcome.all(miniapp::record::kind::RUN)?;
     seen.into_iter().next().context("the program's result says nothing of its run")

@@ -57,7 +57,7 @@ impl Trace {
     }
 }
 
-/// Reads traces, and says what of them is missing.
+/// Reads traces, and reports what of them is missing.
 pub fn read(given: &Path) -> anyhow::Result<Vec<Recording>> {
     let path = mpi_job::find(given);
     let recordings = mpi_job::read(&path).with_context(|| format!("cannot read the trace `{}`", given.display()))?;

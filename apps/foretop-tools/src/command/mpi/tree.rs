@@ -1,4 +1,4 @@
-//! `foretop mpi tree`: files that say over which trees collective operations go.
+//! `foretop mpi tree`: files of the trees that collective operations go over.
 
 mod adapt;
 mod apply;

@@ -30,10 +30,10 @@ use command_line::terminal::say;
 use component::Publisher;
 use text::help::examples;
 
-/// How long monitors on the network have to say that they are there.
+/// Time that monitors on the network have to announce themselves.
 pub const SEARCH_TIME: Duration = Duration::from_secs(2);
 
-/// How long monitors may have different tree files before that is an error.
+/// Time that monitors may have different tree files before that is an error.
 const ALIKE_WITHIN: Duration = Duration::from_secs(30);
 
 /// Watch the collective operations of a job
@@ -111,7 +111,7 @@ pub struct Watch {
     protection: Protection,
 }
 
-/// Why no more is told.
+/// The reason why no more is reported.
 enum After {
     /// The job has ended, or once was enough.
     Ended,
@@ -155,7 +155,7 @@ impl Watch {
         Ok(())
     }
 
-    /// The same once the tree file in force is the same everywhere: not all hosts replace it at the same moment.
+    /// Opens the trees once the tree file in force is the same everywhere: not all hosts replace it at the same moment.
     fn open_alike(&self, setting: &Setting) -> anyhow::Result<Vec<Watched>> {
         let waiting = Stopwatch::start();
         loop {
@@ -202,7 +202,7 @@ impl Watch {
         Ok(all)
     }
 
-    /// Those that were named, or can be found.
+    /// Returns the monitors that were named, or can be found.
     fn monitors(
         &self,
         live: Option<&Live>,

@@ -47,7 +47,7 @@ pub struct Client {
     count: Option<u64>,
 }
 
-/// What is kept while messages come.
+/// State that is kept while messages come.
 struct Arrivals {
     lines: Option<Lines>,
     /// Standard output itself: `main` holds the lock on the usual way to it.
@@ -60,7 +60,7 @@ struct Arrivals {
     done: SyncSender<()>,
 }
 
-/// How old messages were at their arrival, as JSON.
+/// Ages of messages at their arrival, as JSON.
 #[derive(Serialize)]
 struct Report {
     kind: &'static str,

@@ -13,7 +13,7 @@ use command_line::argument::{Broker, positive_span};
 use command_line::interruption;
 use text::help::examples;
 
-/// How often the server is looked after.
+/// Interval at which the server is checked.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Join a pool of prediction servers that share the hosts of a NATS server and replace one that dies

@@ -74,7 +74,7 @@ pub struct PredReconfig {
 }
 
 impl Question {
-    /// Asks, and gives what is answered.
+    /// Sends a request, and returns the answer.
     ///
     /// # Errors
     /// When the component cannot be reached or refuses.
@@ -118,7 +118,7 @@ impl PredReconfig {
     }
 }
 
-/// For an answer to another question.
+/// Returns the error of an answer to another question.
 pub fn unexpected(server: &Endpoint, answer: &Answer) -> anyhow::Error {
     CallError::Unexpected { endpoint: server.to_string(), answer: format!("{answer:?}") }.into()
 }

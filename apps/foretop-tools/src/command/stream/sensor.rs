@@ -112,7 +112,7 @@ fn step(text: &str) -> Result<Duration, String> {
 }
 
 impl SensorArgs {
-    /// What the stream is called if nobody says otherwise.
+    /// Returns the name of the stream if none is given.
     pub fn stream_name(&self) -> &'static str {
         if self.synthetic { "synthetic" } else { "load" }
     }

@@ -1,4 +1,4 @@
-//! What every component is told: its endpoints, what protects them, what it is called; and how it runs until it is to end.
+//! Common arguments of every component: its endpoints, their protection, its name; and its run until it is to end.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -72,7 +72,7 @@ pub struct Wiring {
 }
 
 impl Protection {
-    /// Whether a NATS server is to be told of streams, and asked.
+    /// Whether streams are announced to a NATS server, and looked up there.
     pub fn is_across(&self) -> bool {
         self.broker.is_given()
     }
@@ -95,7 +95,7 @@ impl Wiring {
         self.host.clone().or_else(|| sensor::host_name(Path::new("/"))).unwrap_or_default()
     }
 
-    /// Runs a component until a signal ends it, its files have ended, or `done` says so.
+    /// Runs a component until a signal ends it, its files have ended, or `done` receives a message.
     ///
     /// # Errors
     /// When an endpoint cannot be had.
@@ -126,7 +126,8 @@ impl Wiring {
         running.outcome().with_context(|| format!("{name} is broken"))
     }
 
-    /// The one line that says that it is up, for people and for programs that wait for it. Standard output that carries a stream is not for it.
+    /// Writes the one line which states that the component is up, for people and for programs that wait for it.
+    /// Standard output that carries a stream is not for it.
     fn announce(&self, name: &str, listens: &str, out: &mut dyn Write) -> io::Result<()> {
         let colon = if listens.is_empty() { "" } else { ": " };
         let line = printable(&format!("stream {name} is up{colon}{listens}"));

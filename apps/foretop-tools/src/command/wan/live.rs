@@ -1,4 +1,4 @@
-//! What links carry, as a table that is written anew while they do, and as a stream.
+//! Traffic of links, as a table that is written anew while they carry it, and as a stream.
 
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
@@ -11,19 +11,19 @@ use watch::Watch;
 
 use component::Publisher;
 
-/// How often the table is written on a terminal, and sent.
+/// Interval at which the table is written on a terminal, and sent.
 pub const EVERY: Duration = Duration::from_secs(1);
 
 /// A direction of a link.
 pub struct Way {
-    /// In the table.
+    /// Name in the table.
     title: String,
-    /// In the names of signals.
+    /// Name in the names of signals.
     name: String,
     counts: Arc<Counts>,
 }
 
-/// What it carried since the last look.
+/// Traffic of a direction since the last look.
 struct Seen {
     traffic: Traffic,
     bytes_per_sec: f64,
@@ -35,7 +35,7 @@ impl Way {
         Self { title: name.to_owned(), name: name.to_owned(), counts }
     }
 
-    /// From one site to another.
+    /// Builds the direction from one site to another.
     pub fn between((from, to): (String, String), counts: Arc<Counts>) -> Self {
         Self { title: format!("{from} → {to}"), name: format!("{from}.{to}"), counts }
     }

@@ -15,7 +15,7 @@ use command_line::argument::drawing::{Drawing, drawing};
 use command_line::failure::OrUsage;
 use text::help::examples;
 
-/// What a packet has on most networks, and a long message.
+/// Sizes of a packet on most networks, and of a long message.
 const SIZES: [ByteCount; 2] = [ByteCount::new(1_500), ByteCount::new(1 << 20)];
 
 /// Check that a file can be used, and tell what messages take on each link
@@ -68,7 +68,7 @@ impl File {
         read().with_context(|| format!("`{}` cannot be used", self.path.display())).or_usage()
     }
 
-    /// What its emulation is called.
+    /// Returns the name of its emulation.
     pub fn name(&self) -> anyhow::Result<String> {
         let name = self.path.file_stem().and_then(|name| name.to_str());
         let name =
@@ -77,7 +77,7 @@ impl File {
     }
 }
 
-/// TOML's messages are pictures of several lines; here they are told in one.
+/// Shortens TOML's messages, which are pictures of several lines, to one line.
 fn one_line(error: PlanError) -> anyhow::Error {
     let told =
         |what: String, toml: &toml::de::Error| anyhow::anyhow!("{what}: {}", toml.message().trim().replace('\n', ", "));

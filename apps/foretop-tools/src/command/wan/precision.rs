@@ -16,7 +16,7 @@ use watch::Watch;
 use command_line::terminal::{say, write_json};
 use text::help::examples;
 
-/// What is delayed for, as on links within a country and beyond.
+/// Delays, as on links within a country and beyond.
 const DELAYS_MS: [u64; 3] = [1, 5, 20];
 /// The delay of what many send at once.
 const SHARED_DELAY: Duration = Duration::from_millis(5);
@@ -24,7 +24,7 @@ const SHARED_DELAY: Duration = Duration::from_millis(5);
 const N_MESSAGES: usize = 5_000;
 /// The link that is filled and played ping-pong over.
 const LATENCY: Duration = Duration::from_millis(10);
-/// How long a link is filled.
+/// Time that a link is filled.
 const FILLED: Duration = Duration::from_secs(3);
 /// Sizes of ping-pongs: what TCP sends at once however new its connection is.
 const SIZES: [u32; 3] = [1, 1 << 10, 8 << 10];
@@ -54,7 +54,7 @@ pub struct SelfTest {
     json: bool,
 }
 
-/// What was measured, as a table.
+/// Measurements as a table.
 #[derive(Serialize)]
 struct Figures {
     title: String,

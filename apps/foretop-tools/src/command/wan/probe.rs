@@ -149,7 +149,7 @@ impl Compare {
     }
 }
 
-/// What `measure` finds over the real link and its emulation.
+/// Returns the table of what `measure` finds over the real link and its emulation.
 fn compared(
     sizes: &[u32],
     n: u32,

@@ -1,4 +1,4 @@
-//! What is said of a series. The JSON is specified in docs/formats/cli.md.
+//! Analysis of a series. The JSON is specified in docs/formats/cli.md.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub struct Analysis {
     pub max: f64,
     /// Beyond plus or minus this lie 5 % of the correlations of noise.
     pub significance_bound: f64,
-    /// At lags 1, 2, …
+    /// The autocorrelations at lags 1, 2, …
     pub autocorrelations: Vec<f64>,
     pub partial_autocorrelations: Vec<f64>,
     pub whiteness: Option<Whiteness>,
@@ -60,7 +60,7 @@ pub struct Level {
     pub variance: f64,
 }
 
-/// What the series is put together from.
+/// The parts that the series is put together from.
 #[derive(Debug, Serialize)]
 pub struct Parts {
     pub level_ratio: f64,
@@ -108,7 +108,7 @@ pub struct Pox {
 }
 
 impl Analysis {
-    /// Of at least two known samples, and fewer lags than those.
+    /// Analyzes a series of at least two known samples, and fewer lags than those.
     pub fn of(series: &Series, n_lags: usize) -> Self {
         let samples = series.samples();
         let mut unavailable = Vec::new();
@@ -143,7 +143,7 @@ impl Analysis {
         }
     }
 
-    /// How many gaps there are, in words.
+    /// Returns the number of gaps, in words.
     pub fn gaps(&self) -> String {
         match self.n_gaps {
             0 => "no gaps".to_owned(),
@@ -171,7 +171,8 @@ impl Available<'_> {
     }
 }
 
-/// By days and weeks or by years, where the step tells how long they are, and by the seasons that an outlook finds.
+/// Takes the samples apart by days and weeks or by years, if the step determines their lengths, and by the seasons that
+/// an outlook finds.
 fn parts(samples: &[f64], step: Option<Duration>) -> Option<Parts> {
     let given = step.map_or(Periods::NONE, Periods::of_calendar);
     let mut outlook = Outlook::new(given, 1);

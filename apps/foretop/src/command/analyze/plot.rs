@@ -8,7 +8,7 @@ use super::analysis::{Analysis, Parts, Season};
 
 const WIDTH: f64 = 1200.0;
 const HEIGHT: f64 = 900.0;
-/// For the title of the whole.
+/// The height of the title of the whole.
 const HEAD: f64 = 52.0;
 
 /// More points than this are seen as one smear, and make a large file.
@@ -105,7 +105,7 @@ fn periodogram(analysis: &Analysis) -> Chart {
     }
 }
 
-/// Where there are gaps, says how much the chart is of.
+/// Returns the caption, with the number of samples in the chart if there are gaps.
 fn of_stretch(analysis: &Analysis, caption: &str) -> String {
     match analysis.n_gaps {
         0 => caption.to_owned(),

@@ -1,4 +1,4 @@
-//! What is answered, in words.
+//! Answers, in words.
 
 use std::time::Duration;
 
@@ -14,7 +14,8 @@ const N_SPEAKERS: usize = 2;
 const DAY_SECONDS: f64 = 86_400.0;
 const WEEK_SECONDS: f64 = 7.0 * DAY_SECONDS;
 
-/// Before so many days are known, a model knows no day, and before so many weeks, no week.
+/// The number of known days below which a model has no daily season, and of known weeks below which it has no weekly
+/// one.
 const N_PERIODS_KNOWN: f64 = 1.5;
 
 /// `cpu.availability in 30s: 0.93 (95 %: 0.81 to 1.00), 0.97 now, by AR(16)`.
@@ -41,7 +42,7 @@ pub(super) fn sentence(signal: &str, answer: &Answer) -> String {
     ))
 }
 
-/// What explains less than this is not worth a word.
+/// The least explained share that is worth a word.
 const EXPLAINED_MIN: f64 = 0.01;
 
 /// `; a period of 6h explains 40 %`, for each of them.
@@ -63,7 +64,7 @@ fn on_scale(scale: api::Scale) -> &'static str {
     }
 }
 
-/// What is said of an error bar that was not compared with what came; nothing of others.
+/// Returns the remark on an error bar that was not compared with what came; nothing for others.
 fn unseen(seen_seconds: Option<f64>, lead_seconds: f64) -> String {
     match seen_seconds.filter(|seen| *seen < lead_seconds) {
         None => String::new(),
@@ -91,7 +92,7 @@ pub(super) fn statement_sentence(answer: &api::Probability) -> String {
     ))
 }
 
-/// What such answers were worth.
+/// Returns the record of such answers, in words.
 pub(super) fn worth(answer: &api::Probability) -> String {
     let record = &answer.record;
     let (n, n_true, past) = (record.n, record.n_true, length(answer.history_seconds));

@@ -2,7 +2,7 @@
 
 use predict::{ArMethod, Method, Spec, SpecError};
 
-/// Why a text is no candidate.
+/// The reason why a text is no candidate.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub enum CandidateError {
     #[error(transparent)]

@@ -1,4 +1,4 @@
-//! What a fit found. The JSON is specified in docs/formats/cli.md.
+//! Report of a fit. The JSON is specified in docs/formats/cli.md.
 
 use std::io::Write;
 use std::time::Duration;

@@ -9,7 +9,7 @@ const N_LEARNED_FROM_MAX: usize = 512;
 /// A model as it was asked for, at the end of the samples.
 #[derive(Debug)]
 pub struct Fitted {
-    /// As it was asked for.
+    /// The model as it was asked for.
     pub spec: Spec,
     pub predictor: Predictor,
 }

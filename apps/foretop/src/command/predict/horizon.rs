@@ -1,4 +1,4 @@
-//! How far ahead to look, as typed: steps, or a length of time.
+//! Horizon as typed: steps, or a length of time.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -6,17 +6,17 @@ use std::time::Duration;
 use series::Series;
 use units::span;
 
-/// As far ahead as the HTTP interface goes, too.
+/// The longest horizon, which is that of the HTTP interface, too.
 const N_STEPS_MAX: usize = 100_000;
 
-/// At least one step; how many a length of time is, is known once the samples are.
+/// A horizon of at least one step; the number of steps in a length of time is known once the samples are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Horizon {
     Steps(usize),
     Span(Duration),
 }
 
-/// Why this is no horizon.
+/// The reason why a text is no horizon.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum HorizonError {
     #[error("a horizon of {given} is too short; it must be from 1 to {N_STEPS_MAX} steps")]
@@ -54,7 +54,7 @@ impl FromStr for Horizon {
 }
 
 impl Horizon {
-    /// In steps of the series; a started step counts.
+    /// Returns the number of steps of the series; a started step counts.
     ///
     /// # Errors
     /// When a length of time meets samples without times, takes too many steps, or ends after the last moment that there is.

@@ -13,7 +13,7 @@ use units::Confidence;
 use super::fitted;
 use crate::speakers::{Detail, Speaker, season_line, step_in_time};
 
-/// What was fitted to what, and what it says.
+/// The fitted model, the samples that it was fitted to, and its forecast.
 #[derive(Debug, Serialize)]
 pub struct Prediction {
     model: String,
@@ -140,7 +140,7 @@ impl Prediction {
     }
 }
 
-/// As `--intervals` takes it.
+/// Returns the name as `--intervals` takes it.
 fn name(intervals: Intervals) -> &'static str {
     match intervals {
         Intervals::Empirical => "empirical",

@@ -9,7 +9,7 @@ use units::span;
 /// The shortest step that a node takes: 100 Hz.
 const STEP_MIN: Duration = Duration::from_millis(10);
 
-/// How many times faster than recorded: finite and above zero.
+/// The number of times faster than recorded: finite and above zero.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Speed(f64);
 
@@ -70,7 +70,7 @@ impl Pace {
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// How many samples are due after `elapsed`.
+    /// Returns the number of samples that are due after `elapsed`.
     pub fn n_due(self, elapsed: Duration) -> usize {
         usize::try_from(elapsed.as_nanos() / self.step.as_nanos()).map_or(usize::MAX, |whole| whole.saturating_add(1))
     }

@@ -1,4 +1,4 @@
-//! What was said of tasks, and how long they took: each runs in a process of its own on this host.
+//! Predicted run times of tasks, and their measured ones: each task runs in a process of its own on this host.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -65,7 +65,7 @@ pub(super) fn verify(job: Job, client: &Client, n_tasks: u32, pause: Duration) -
     })
 }
 
-/// From the moment of starting the process until it has ended, as whoever waits for it sees it.
+/// Returns the time from starting the process until it has ended, as whoever waits for it sees that time.
 fn run(job: Job) -> anyhow::Result<Duration> {
     let (program, words) = command_line::internal("spin")?;
     let job_words = ["--cpu", &span::format(job.cpu), "--threads", &job.threads.to_string()].map(str::to_owned);

@@ -17,19 +17,20 @@ pub struct Band {
 }
 
 impl Band {
-    /// From a forecast at chosen leads. One whose lists differ in length is taken as far as all of them reach.
+    /// Makes a band from a forecast at chosen leads. A forecast whose lists differ in length is taken as far as all of
+    /// them reach.
     pub fn from_leads(last: Option<f64>, forecast: &api::LeadForecast) -> Self {
         let leads = forecast.leads.iter().map(|lead| *lead as f64);
         Self::new(last, leads, &forecast.mean, &forecast.lower, &forecast.upper)
     }
 
-    /// From a forecast of every step.
+    /// Makes a band from a forecast of every step.
     pub fn from_forecast(last: Option<f64>, forecast: &api::Forecast) -> Self {
         let leads = (1..=forecast.mean.len()).map(|lead| lead as f64);
         Self::new(last, leads, &forecast.mean, &forecast.lower, &forecast.upper)
     }
 
-    /// From an outlook, in its own steps.
+    /// Makes a band from an outlook, in its own steps.
     pub fn from_outlook(last: Option<f64>, outlook: &api::Outlook) -> Self {
         let leads = (1..=outlook.median.len()).map(|lead| lead as f64);
         Self::new(last, leads, &outlook.median, &outlook.lower, &outlook.upper)

@@ -11,12 +11,12 @@ use units::span;
 use super::row::HISTORY_MAX;
 use super::state::{LEADS, Link, Update};
 
-/// From losing a node to looking for it again.
+/// The time from losing a node to looking for it again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
-/// How often the list is read again: it tells of models that changed and of signals that are gone.
+/// The time between two reads of the list: it shows models that changed and signals that are gone.
 const LIST_EVERY: Duration = Duration::from_secs(10);
 
-/// Why a node is followed no longer.
+/// The reason why a node is followed no longer.
 enum End {
     /// Nobody wants to know.
     Unheard,

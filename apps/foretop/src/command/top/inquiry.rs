@@ -8,7 +8,7 @@ use units::{Confidence, span};
 
 use super::state::{Detail, Far, Update};
 
-/// Which signal, and how far ahead.
+/// The signal and the horizon that are asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
     pub id: String,
@@ -32,7 +32,7 @@ pub fn start<T: From<Update> + Send + 'static>(client: Client, updates: Sender<T
     sender
 }
 
-/// What can be had; the first thing that cannot is the problem.
+/// Returns the details that can be had; the first that cannot is the problem.
 fn answer(client: &Client, question: &Question) -> Detail {
     let mut problem = None;
     let (forecast, far) = if question.is_far {

@@ -1,15 +1,15 @@
-//! What a key does.
+//! Effects of keys.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::state::{Detail, Mode, Sort, State};
 
-/// How far PageUp and PageDown go.
+/// The distance that PageUp and PageDown go.
 const PAGE: isize = 10;
 /// A filter longer than any signal's id finds nothing.
 const FILTER_CHARS_MAX: usize = 200;
 
-/// What the state cannot do by itself.
+/// The effects that the state cannot have by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     None,

@@ -15,9 +15,9 @@ pub const HISTORY_MAX: usize = 600;
 /// A signal. Its texts are printable.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// As the node calls it, for requests only.
+    /// The id of the signal at the node, for requests only.
     pub id: String,
-    /// As people see it.
+    /// The name that people see.
     pub name: String,
     /// Whether it is of a single core.
     pub is_of_core: bool,
@@ -27,7 +27,7 @@ pub struct Row {
     /// The other host that it is of, where the node follows one's stream.
     pub host: Option<String>,
     pub unit: String,
-    /// What the quantity can be.
+    /// The range of the quantity.
     pub range: api::Range,
     pub sentence: String,
     pub model: String,
@@ -134,7 +134,7 @@ impl Row {
         Some(relative((ahead.upper - ahead.lower) / 2.0, ahead.mean, self.value()))
     }
 
-    /// How far the mean is from the value now, as a share of the value itself; always positive.
+    /// Returns the distance of the mean from the value now, as a share of the value itself; always positive.
     pub fn change(&self, lead: usize) -> Option<f64> {
         let ahead = self.ahead(lead)?;
         Some(relative((ahead.mean - self.value()?).abs(), ahead.mean, self.value()))
@@ -145,7 +145,8 @@ fn is_nonzero(value: f64) -> bool {
     !value.is_nan() && value != 0.0
 }
 
-/// Of nothing, nothing is a small part: a signal that is and stays 0 sorts last.
+/// Returns `part` as a share of the mean or of the value, whichever is larger in size. 0 if both are 0: a signal that
+/// is and stays 0 sorts last.
 fn relative(part: f64, mean: f64, value: Option<f64>) -> f64 {
     let whole = mean.abs().max(value.unwrap_or(0.0).abs());
     if whole > 0.0 { part / whole } else { 0.0 }

@@ -17,7 +17,7 @@ use node_api::Client;
 
 /// No more frames than this: at 100 samples per second nobody reads each.
 const FRAME: Duration = Duration::from_millis(50);
-/// How often the large view asks anew while it is open.
+/// The time between two inquiries of the large view while it is open.
 const INQUIRE_EVERY: Duration = Duration::from_secs(1);
 /// The same where it shows an outlook, for which the node runs over weeks.
 const INQUIRE_FAR_EVERY: Duration = Duration::from_secs(10);

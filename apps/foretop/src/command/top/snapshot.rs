@@ -35,7 +35,7 @@ pub fn to_text(state: &State, width: u16, height: u16) -> Result<String, Infalli
     Ok(lines.map(|line| format!("{}\n", line.trim_end())).collect())
 }
 
-/// What `--format json` prints. Specified in docs/formats/cli.md.
+/// The output of `--format json`. Specified in docs/formats/cli.md.
 #[derive(Serialize)]
 pub struct Snapshot<'a> {
     node: Option<&'a api::NodeInfo>,

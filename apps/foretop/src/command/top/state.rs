@@ -14,7 +14,7 @@ use super::row::Row;
 
 /// The leads that the node is asked for, in steps.
 pub const LEADS: [usize; 7] = [1, 2, 5, 10, 20, 30, 60];
-/// How far the large view can look ahead, in steps.
+/// The horizons of the large view, in steps.
 const HORIZONS: [u32; 6] = [10, 30, 60, 120, 300, 600];
 /// And further, by an outlook.
 const FAR_HORIZONS: [Duration; 4] = [
@@ -39,7 +39,7 @@ pub enum Sort {
     Change,
 }
 
-/// Whose signals are shown.
+/// The host whose signals are shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShownHost {
     /// Everybody's.
@@ -50,7 +50,7 @@ pub enum ShownHost {
     Followed(String),
 }
 
-/// What the keys mean at the moment.
+/// The mode that decides the meaning of the keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     List,
@@ -59,7 +59,7 @@ pub enum Mode {
     Detail,
 }
 
-/// How the connection is.
+/// The state of the connection.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Link {
     Connecting,
@@ -67,15 +67,15 @@ pub enum Link {
     Lost { reason: String },
 }
 
-/// What is known of the signal in the large view. It comes later than the view opens.
+/// The details of the signal in the large view. They come later than the view opens.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Detail {
     pub forecast: Option<api::Forecast>,
-    /// In place of the forecast, where the horizon is one of hours or days.
+    /// The outlook in place of the forecast, if the horizon is one of hours or days.
     pub far: Option<Far>,
     pub accuracy: Option<api::Accuracy>,
     pub series: Option<api::SeriesDetail>,
-    /// Why something of it is absent.
+    /// The reason why some of the details are absent.
     pub problem: Option<String>,
 }
 
@@ -110,14 +110,14 @@ fn standing(warnings: &api::Warnings) -> Vec<String> {
     warnings.rules.iter().filter(|warning| warning.stands && warning.silent_until.is_none()).map(line).collect()
 }
 
-/// What `top` shows.
+/// The state that `top` shows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
-    /// Where the node is, or that it is our own.
+    /// The place of the node, or a note that it is our own.
     pub place: String,
     pub link: Link,
     pub node: Option<api::NodeInfo>,
-    /// What those say that stand and may be told.
+    /// The texts of the warnings that stand and may be shown.
     pub warnings: Vec<String>,
     pub problems: Vec<String>,
     pub rows: Vec<Row>,
@@ -125,7 +125,7 @@ pub struct State {
     pub is_reversed: bool,
     /// Lower case; a signal is shown when its name has it anywhere.
     pub filter: String,
-    /// Whose signals are shown.
+    /// The host whose signals are shown.
     pub host: ShownHost,
     pub mode: Mode,
     /// The selected signal's id.
@@ -156,12 +156,12 @@ impl State {
         }
     }
 
-    /// How far ahead the list looks, in steps.
+    /// Returns the lead of the list, in steps.
     pub fn lead(&self) -> usize {
         LEADS[self.lead_idx]
     }
 
-    /// How far ahead the large view looks at a signal, and whether that is for an outlook to say.
+    /// Returns the horizon of the large view for a signal, and whether that horizon is one for an outlook.
     pub fn horizon(&self, row: &Row) -> (Duration, bool) {
         let horizons = horizons(row.step());
         let horizon = horizons[self.horizon_idx.min(horizons.len() - 1)];
@@ -282,7 +282,7 @@ impl State {
         is_of_host && (has(&row.name) || row.aliases.iter().any(has))
     }
 
-    /// Where the selected signal is among the visible ones; the first one when it is not among them.
+    /// Returns the position of the selected signal among the visible ones; the first if it is not among them.
     pub fn selected_idx(&self) -> usize {
         let is_selected = |row: &&Row| Some(&row.id) == self.selected.as_ref();
         self.visible().iter().position(is_selected).unwrap_or(0)

@@ -1,4 +1,4 @@
-//! From a state to a frame. Everything here is a pure function of what it is given.
+//! Rendering of a state to a frame. Everything here is a pure function of its arguments.
 
 mod chart;
 mod detail;
@@ -34,7 +34,7 @@ pub fn draw(frame: &mut Frame<'_>, state: &State, palette: &Palette) {
     draw_footer(frame, footer, state, palette);
 }
 
-/// How many lines the list takes when nothing of it is cut off.
+/// Returns the number of lines that the list takes when nothing of it is cut off.
 pub fn height_of_all(state: &State) -> u16 {
     let n_lines = u16::try_from(state.visible().len()).unwrap_or(u16::MAX - HEADER_HEIGHT - 3);
     n_lines + n_alarm_lines(state) + HEADER_HEIGHT + 2

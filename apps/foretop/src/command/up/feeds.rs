@@ -1,5 +1,6 @@
-//! What a node reads besides its host, as the configuration says it: `[kernel]`, `[[scrape]]`, `[[query]]`, `[[transfer]]` and `[snmp]`; and
-//! `[responder]`, which lets other hosts measure the flows to this one. Specified in docs/formats/cli.md.
+//! Sources of a node besides its host, as the configuration has them: `[kernel]`, `[[scrape]]`, `[[query]]`,
+//! `[[transfer]]` and `[snmp]`; and `[responder]`, which lets other hosts measure the flows to this one. Specified in
+//! docs/formats/cli.md.
 
 mod kernel;
 mod query;
@@ -21,7 +22,7 @@ pub use transfer::{ResponderSection, TransferSection};
 use super::settings::Settings;
 
 impl Settings {
-    /// What the node is to read besides its host. Secrets are read here; nothing is connected to.
+    /// Returns the sources that the node is to read besides its host. Secrets are read here; nothing is connected to.
     ///
     /// # Errors
     /// When a setting makes no sense or a secret cannot be read. The message begins with the section.
@@ -37,7 +38,7 @@ impl Settings {
         scrapes.chain(kernel).chain(queries).chain(transfers).chain(snmp).collect()
     }
 
-    /// What the responder is told, where there is one.
+    /// Returns the settings of the responder, if there is one.
     ///
     /// # Errors
     /// When there is a responder whose address or token makes no sense.

@@ -51,7 +51,7 @@ pub struct RemoteWriteSection {
     pub headers: BTreeMap<String, String>,
 }
 
-/// What the libraries take where nothing is said, by a server whose address does not matter.
+/// Returns the libraries' defaults, by a server whose address does not matter.
 fn defaults() -> RemoteWrite {
     let settings = remote_write::Settings::new("http://localhost/").expect("this is an address");
     RemoteWrite::new(String::new(), settings)

@@ -1,4 +1,5 @@
-//! What a service manager such as systemd is told by the protocol of sd_notify(3): that the node is up, alive, about to end.
+//! Messages to a service manager such as systemd by the protocol of sd_notify(3): that the node is up, alive, about to
+//! end.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -10,17 +11,17 @@ use watch::Watch;
 
 use command_line::log;
 
-/// How often the node is looked after where no service manager wants it more often.
+/// The time between two looks at the node if no service manager wants them more often.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// The service manager that started this process, if one did.
 pub struct Service {
-    /// How long it waits for a sign of life.
+    /// The time that the service manager waits for a sign of life.
     patience: Option<Duration>,
 }
 
 impl Service {
-    /// By the variables that it sets.
+    /// Finds the service manager by the variables that it sets.
     pub fn find() -> Self {
         Self { patience: sd_notify::watchdog_enabled() }
     }
@@ -51,7 +52,7 @@ impl Service {
     }
 }
 
-/// Without a service manager nobody is told.
+/// Sends the state to the service manager, if there is one.
 fn tell(state: NotifyState<'_>) {
     if let Err(error) = sd_notify::notify(&[state]) {
         tracing::warn!(%error, "the service manager cannot be told how the node is");

@@ -93,7 +93,7 @@ pub struct HybridSection {
 #[serde(default, deny_unknown_fields)]
 pub struct ForecastSection {
     pub model: Spec,
-    /// That of the system where it is left out.
+    /// The time zone; that of the system if it is left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_zone: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -193,7 +193,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// What a file says, and built-in values for the rest.
+    /// Reads a file, with built-in values for what it leaves out.
     pub fn read(path: &Path) -> anyhow::Result<Self> {
         let text = fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
         toml::from_str(&text).with_context(|| format!("`{}` is not a configuration", path.display()))
@@ -299,7 +299,8 @@ impl Settings {
         read + told + self.remote_write.len() + self.stream.len() + self.follow.len()
     }
 
-    /// What the node takes, checked against this machine; `watch` watches its threads, and all who connect come through `door`.
+    /// Returns the node's configuration, checked against this machine; `watch` watches its threads, and all who connect
+    /// come through `door`.
     ///
     /// # Errors
     /// When a name does not resolve, a glob is none, or a file of a token or certificate is not usable. Ranges are for the node to check.
@@ -380,7 +381,7 @@ fn replace<T>(value: &mut T, given: Option<T>) {
     }
 }
 
-/// What is given stands for all that was there.
+/// Replaces all values by the given ones, if there are any.
 fn replace_all<T>(values: &mut Vec<T>, given: impl IntoIterator<Item = T>) {
     let given: Vec<T> = given.into_iter().collect();
     if !given.is_empty() {
@@ -403,7 +404,7 @@ pub fn resolve(listen: &str) -> anyhow::Result<SocketAddr> {
     }
 }
 
-/// Whose certificates are believed, from the key that sections have for it.
+/// Returns the certificate authorities that are trusted, from the key that sections have for them.
 pub fn trust(authorities: &Option<PathBuf>) -> anyhow::Result<Trust> {
     Ok(authorities.as_deref().map(Trust::from_file).transpose()?.unwrap_or_default())
 }
@@ -416,7 +417,7 @@ pub fn warn_of_clear(login: &Login, server: &Address) {
     }
 }
 
-/// How to log in, from the three keys that sections have for it.
+/// Returns the credentials of the log-in, from the three keys that sections have for it.
 pub fn login(
     token_file: &Option<PathBuf>,
     user: &Option<String>,

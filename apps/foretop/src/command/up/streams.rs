@@ -48,7 +48,7 @@ pub struct FollowSection {
     pub protection: Protection,
 }
 
-/// What a stream of the node carries.
+/// The content of a stream of the node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Carried {
@@ -57,13 +57,13 @@ pub enum Carried {
     Forecasts,
 }
 
-/// What protects the connections of a stream.
+/// The protection of the connections of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Protection {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_file: Option<PathBuf>,
-    /// Of what listens; its key beside it.
+    /// The certificate of the side that listens; its key is the field beside it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub certificate: Option<PathBuf>,
     #[serde(skip_serializing_if = "Option::is_none")]

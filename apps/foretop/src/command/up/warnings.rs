@@ -132,7 +132,7 @@ impl MailSection {
 }
 
 impl Settings {
-    /// Who is warned of what. The rules are read; nothing is connected to.
+    /// Returns the rules of warnings and the ways to send them. The rules are read; nothing is connected to.
     ///
     /// # Errors
     /// When the file of rules is none, or a way makes no sense. The message begins with the section.

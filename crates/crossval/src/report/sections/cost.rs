@@ -1,4 +1,4 @@
-//! What a model costs, and what is left of the error.
+//! Cost of a model, and the error that is left.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What changes with the lead: errors, and how often intervals hold.
+//! Errors and the coverage of intervals, by lead.
 
 use super::order;
 use crate::report::charts::{self, Line};
@@ -46,7 +46,8 @@ pub(super) fn accuracy(results: &Results, verdicts: &[Verdict]) -> Vec<Block> {
     ]
 }
 
-/// What every model did on the windows that it shares with LAST, so that easy and hard windows do not matter.
+/// Builds the section on the errors of every model on the windows that it shares with LAST, so that easy and hard
+/// windows do not matter.
 pub(super) fn over_last(results: &Results, verdicts: &[Verdict]) -> Vec<Block> {
     let row = |family_idx: &usize| {
         let over_last = |verdict: &Verdict| verdict.standing(*family_idx).map(|standing| standing.over_last);

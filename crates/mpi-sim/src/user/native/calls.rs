@@ -1,4 +1,4 @@
-//! What kernels in C call, as `mpi.h` declares it.
+//! Functions that kernels in C call, as `mpi.h` declares them.
 
 mod collective;
 
@@ -26,7 +26,7 @@ const ANY: c_int = -1;
 type Requests = *mut c_int;
 type Statuses = *mut Status;
 
-/// As `MPI_Status` of the header.
+/// Counterpart of `MPI_Status` of the header.
 #[repr(C)]
 pub(super) struct Status {
     source: c_int,
@@ -35,7 +35,7 @@ pub(super) struct Status {
     bytes: c_long,
 }
 
-/// As `struct foretop_sim_calls` of the header.
+/// Counterpart of `struct foretop_sim_calls` of the header.
 #[repr(C)]
 pub(super) struct Calls {
     rank: extern "C" fn() -> c_int,
@@ -85,19 +85,19 @@ pub(super) static CALLS: Calls = Calls {
     exchange,
 };
 
-/// Which algorithms ran, by call.
+/// Algorithms that ran, by call.
 pub(super) type Ran = Mutex<BTreeSet<(&'static str, &'static str)>>;
 
-/// One rank, as its C code knows it.
+/// One rank, as its C code sees it.
 pub(super) struct Client<'a, 'w> {
     rank: &'a mut Rank<'w, Contexts>,
     ran: &'a Ran,
     members: &'a [RankIdx],
-    /// By handle: where the bytes of a receive go.
+    /// Destination of the bytes of a receive, by handle.
     rooms: Vec<Room>,
 }
 
-/// Where received bytes go.
+/// Destination of received bytes.
 #[derive(Clone, Copy)]
 struct Room {
     at: *mut u8,
@@ -166,7 +166,8 @@ pub(super) unsafe fn with(client: &RefCell<Client<'_, '_>>, main: impl FnOnce() 
     main()
 }
 
-/// What the calling rank's client says. A rank that is stopped does not return to its C code, which knows nothing of it.
+/// Returns the answer of the calling rank's client. A rank that is stopped does not return to its C code, which is not
+/// aware of the stop.
 fn ask<T>(work: impl FnOnce(&mut Client<'_, '_>) -> Result<T, Stopped>) -> T {
     // SAFETY: `with` set it, and C code calls only from within.
     let client: &RefCell<Client<'_, '_>> = unsafe { &*current::get().cast() };

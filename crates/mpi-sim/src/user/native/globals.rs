@@ -1,4 +1,4 @@
-//! Which variables of a shared object its ranks would share: those that can be written, read from its ELF tables.
+//! Variables of a shared object that its ranks would share: those that can be written, read from its ELF tables.
 
 const SYMTAB: u32 = 2;
 const WRITABLE: u64 = 1;
@@ -7,7 +7,7 @@ const THREAD_LOCAL: u8 = 6;
 /// The simulator's, and those that compilers put into every object.
 const ALLOWED: [&str; 5] = ["foretop_sim", "completed.0", "__dso_handle", "__TMC_END__", "DW.ref.rust_eh_personality"];
 
-/// Why a shared object cannot be a kernel.
+/// The reason why a shared object cannot be a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GlobalsError {

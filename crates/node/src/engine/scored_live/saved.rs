@@ -12,7 +12,7 @@ const VERSION: u32 = 4;
 #[derive(Serialize, Deserialize)]
 struct Saved {
     version: u32,
-    /// What it follows, so that a state under another plan is not taken for one of this.
+    /// The policy of the series, so that a state under another plan is not taken for one of this plan.
     policy: String,
     step_ns: u128,
     leads: Vec<usize>,

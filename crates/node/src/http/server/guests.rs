@@ -12,7 +12,7 @@ use crate::outage::Outage;
 /// The most guests at once, whatever the door allows: each may take some hundred kilobytes.
 pub(super) const GUESTS_MAX: usize = 512;
 
-/// What the log calls it.
+/// The name of this work in the log.
 const ANSWERING: &str = "answering HTTP connections";
 
 /// The places. If all are taken, a newcomer gets that of a guest who asks for nothing, first of the address that has most of them. An address with
@@ -22,7 +22,7 @@ pub(super) struct Guests(Mutex<Seated>);
 
 #[derive(Default)]
 struct Seated {
-    /// In the order in which they came.
+    /// Guests in the order in which they came.
     guests: BTreeMap<u64, Guest>,
     n_so_far: u64,
     outage: Outage,

@@ -1,4 +1,4 @@
-//! How a connection becomes an encrypted one.
+//! The handshake by which a connection becomes an encrypted one.
 
 use std::io;
 

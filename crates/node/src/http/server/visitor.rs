@@ -12,10 +12,10 @@ use super::guests::{GUESTS_MAX, Guest, Guests, Place};
 use crate::api::ErrorCode;
 use crate::http::refusal::Refusal;
 
-/// How long a connection may take until its first request is there, a TLS handshake included.
+/// Time limit of a connection until its first request is there, a TLS handshake included.
 pub(super) const FIRST_HEAD_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// Where visitors come in.
+/// The entrance of visitors.
 pub(super) struct Entrance {
     door: Door,
     guests: Arc<Guests>,
@@ -27,7 +27,7 @@ pub(in crate::http) struct Visitor(Arc<Inner>);
 
 struct Inner {
     standing: Mutex<Standing>,
-    /// Where it gets its place once it is a guest.
+    /// The guests among which the visitor gets its place.
     guests: Arc<Guests>,
     guest: Guest,
     has_asked: AtomicBool,
@@ -38,7 +38,7 @@ pub(super) struct UnderWay(Arc<AtomicUsize>);
 
 struct Standing {
     pass: Pass,
-    /// That of a guest.
+    /// The place of a guest.
     place: Option<Place>,
 }
 

@@ -21,7 +21,7 @@ pub(super) fn estimate(deviations: &[f64], n_known: usize, order: usize) -> (Vec
 /// More lags than this are cheaper by FFT, of which the plan alone costs some ten microseconds.
 const N_LAGS_DIRECT: usize = 96;
 
-/// At lags 0 to `order`.
+/// Returns the sums of products at lags 0 to `order`.
 fn products(deviations: &[f64], order: usize) -> Vec<f64> {
     (0..=order).map(|lag| dot(&deviations[..deviations.len() - lag], &deviations[lag..])).collect()
 }

@@ -17,7 +17,7 @@ const N_RESPONSE_MAX: usize = 50_000;
 /// Rows over lags -K to K that autocovariances and slopes are taken from.
 pub(super) struct Autocovariances {
     n: usize,
-    /// Where lag 0 stands.
+    /// Position of lag 0.
     origin: usize,
     /// gamma.
     whole: Vec<f64>,
@@ -26,7 +26,7 @@ pub(super) struct Autocovariances {
 }
 
 impl Autocovariances {
-    /// Of lags up to `n - 1`. `point.d` lies in (-0.5, 0.5), its polynomials in the box.
+    /// Computes the autocovariances of lags up to `n - 1`. `point.d` lies in (-0.5, 0.5), its polynomials in the box.
     pub(super) fn new(point: &Point, n: usize) -> Self {
         let reach = n + n_response(&point.phi) + point.phi.len() + 2 * point.theta.len();
         let mut row = mirrored(&noise(point.d, reach));
@@ -85,7 +85,7 @@ fn mirrored(row: &[f64]) -> Vec<f64> {
     row.iter().skip(1).rev().chain(row).copied().collect()
 }
 
-/// How many lags 1/phi(B) takes to die out.
+/// Returns the number of lags that 1/phi(B) takes to die out.
 fn n_response(phi: &[f64]) -> usize {
     let p = phi.len();
     if p == 0 {

@@ -1,4 +1,4 @@
-//! What a search moves: Fisher's z of partial autocorrelations in the place of coefficients, each inside a box.
+//! Coordinates of a search: Fisher's z of partial autocorrelations in the place of coefficients, each inside a box.
 //!
 //! A polynomial has its roots outside the unit circle exactly when its partial autocorrelations r lie in (-1, 1)
 //! (Barndorff-Nielsen and Schou 1973), so that a box keeps the process stationary and invertible. Close to the circle what
@@ -29,7 +29,7 @@ impl Point {
 /// kernel averages over 15 minutes, the root is 0.9989.
 const ROOT_MAX: f64 = 0.9995;
 
-/// Of the polynomial in rho B; 1 itself is infinitely far away.
+/// Limit on the partial autocorrelations of the polynomial in rho B; 1 itself is infinitely far away.
 const REFLECTION_MAX: f64 = 0.9999;
 
 /// A place in the box.

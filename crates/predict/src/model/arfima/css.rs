@@ -39,7 +39,7 @@ impl Css {
         Self { transform, spectrum, counts, n_counting, latest: Latest::default() }
     }
 
-    /// What a predictor needs to know of a point.
+    /// Returns the solution at a point, as a predictor needs it.
     pub(super) fn solution(&mut self, point: &Point) -> Solution {
         self.value(point);
         let (mean, innovation_variance) = (point.mean.unwrap_or(0.0), self.innovation_variance());
@@ -139,7 +139,7 @@ fn lagged(row: &[f64], lag: usize) -> Vec<f64> {
     shifted
 }
 
-/// What a filter makes of a row of ones.
+/// Returns the output of a filter for a row of ones.
 fn sums(weights: &[f64]) -> Vec<f64> {
     let mut sum = 0.0;
     let next = |weight: &f64| {

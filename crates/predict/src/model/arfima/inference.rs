@@ -1,4 +1,4 @@
-//! How sure the coefficients of an ARFIMA are, and how likely it makes the samples.
+//! Uncertainty of the coefficients of an ARFIMA, and the likelihood of the samples under the model.
 
 use super::coordinates::Point;
 use super::css::Css;
@@ -33,7 +33,7 @@ pub(crate) fn of(spec: &Spec, estimates: &Estimates, samples: &[f64]) -> Option<
     Some(Inference { parameters, covariances, log_likelihood: Some(log_likelihood), n_samples: row.len() })
 }
 
-/// Of phi, theta and d; `None` where the samples do not tell them apart.
+/// Computes the covariances of phi, theta and d; `None` if the samples do not tell them apart.
 fn covariances(css: &mut Css, point: &Point, mean: f64) -> Option<Vec<f64>> {
     let about_mean = Point { mean: Some(mean), ..point.clone() };
     css.value(&about_mean)?;

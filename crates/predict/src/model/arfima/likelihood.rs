@@ -20,12 +20,12 @@ use crate::effort::spend;
 pub(super) struct Likelihood<'r> {
     row: &'r [f64],
     transform: Transform,
-    /// For the information matrix.
+    /// Conditional sum of squares, for the information matrix.
     css: &'r mut Css,
     latest: Option<Evaluation>,
 }
 
-/// What the likelihood at one point is made of.
+/// Parts of the likelihood at one point.
 struct Evaluation {
     point: Point,
     autocovariances: Autocovariances,
@@ -51,7 +51,7 @@ impl<'r> Likelihood<'r> {
         Self { row, transform: Transform::for_rows_of(row.len()), css, latest: None }
     }
 
-    /// What a predictor needs to know of a point.
+    /// Returns the solution at a point, as a predictor needs it.
     pub(super) fn solution(&mut self, point: &Point) -> Option<Solution> {
         let Generalized { mean, innovation_variance, .. } = *self.at(point)?;
         Some(Solution { point: point.clone(), mean, innovation_variance })

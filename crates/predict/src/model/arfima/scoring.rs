@@ -16,49 +16,50 @@ pub(super) trait Objective {
     fn derivatives(&mut self, at: &Point) -> Derivatives;
 }
 
-/// By phi, theta, d and, where it is free, the mean.
+/// Derivatives by phi, theta, d and, if it is free, the mean.
 pub(super) struct Derivatives {
     pub(super) gradient: Vec<f64>,
     /// The information matrix, row after row, or what stands for it.
     pub(super) information: Vec<f64>,
 }
 
-/// Where a search ended.
+/// The place where a search ended.
 #[derive(Clone, Debug)]
 pub(super) struct Maximum {
     pub(super) point: Point,
     pub(super) value: f64,
     /// Whether no more than a negligible gain is left inside the box.
     pub(super) has_converged: bool,
-    /// What the curvature has beyond the information, row after row, as far as the search has shown it.
+    /// Excess of the curvature over the information, row after row, as far as the search has shown it.
     pub(super) excess: Vec<f64>,
 }
 
 impl Maximum {
-    /// Of a point with a free mean, the excess by the other coordinates.
+    /// Returns the excess by the other coordinates, for a point with a free mean.
     pub(super) fn excess_without_mean(&self) -> Vec<f64> {
         let n = self.point.n_parameters();
         self.excess.chunks_exact(n).take(n - 1).flat_map(|row| row[..n - 1].iter().copied()).collect()
     }
 }
 
-/// When a search ends.
+/// Limits at which a search ends.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
     pub(super) n_steps: usize,
-    /// How much of the log-likelihood may be left to gain: e^2 / 2 leaves every coefficient within e standard errors.
+    /// Gain in log-likelihood that may be left: e^2 / 2 leaves every coefficient within e standard errors.
     pub(super) gain_left: f64,
 }
 
-/// What may be left where rounding ends the search: a fiftieth of a standard error.
+/// Limit on the gain left where rounding ends the search: a fiftieth of a standard error.
 const GAIN_LEFT_STUCK_MAX: f64 = 2e-4;
 
-/// In a model with more coefficients than the samples tell apart whole directions leave the likelihood level, and a search could
-/// wander there for thousands of steps. So many steps that together gain less than this, a tenth of a standard error, end it.
+/// Steps that end a search if together they gain less than [`GAIN_OF_PATIENCE`], a tenth of a standard error: in a
+/// model with more coefficients than the samples tell apart whole directions leave the likelihood level, and a search
+/// could wander there for thousands of steps.
 const PATIENCE: usize = 20;
 const GAIN_OF_PATIENCE: f64 = 5e-3;
 
-/// With so much damping a step is shorter than rounding.
+/// Limit on the damping: with so much of it a step is shorter than rounding.
 const DAMPING_MAX: f64 = 1e12;
 
 /// `None` when the objective has no value at the start.
@@ -67,7 +68,7 @@ pub(super) fn maximize(objective: &mut impl Objective, start: Coordinates, limit
     maximize_knowing(objective, start, excess, limits)
 }
 
-/// With what the search of a similar function has shown of the curvature.
+/// Maximizes with the curvature that the search of a similar function has shown.
 pub(super) fn maximize_knowing(
     objective: &mut impl Objective,
     start: Coordinates,
@@ -98,7 +99,7 @@ struct Search {
     at: Coordinates,
     point: Point,
     value: f64,
-    /// By the coordinates.
+    /// Gradient by the coordinates.
     gradient: Vec<f64>,
     information: Vec<f64>,
     excess: Vec<f64>,
@@ -115,7 +116,7 @@ impl Search {
         Some(search)
     }
 
-    /// By the chain rule from the coefficients to the coordinates.
+    /// Computes the derivatives by the coordinates from those by the coefficients, by the chain rule.
     fn derive(&mut self, objective: &mut impl Objective) {
         let Derivatives { gradient, information } = objective.derivatives(&self.point);
         let (n, slopes) = (self.at.len(), self.at.slopes());
@@ -137,7 +138,7 @@ impl Search {
         self.information = transposed_times(&transpose(&transposed_times(&information), n));
     }
 
-    /// How much a quadratic function with this gradient and information would still gain: half of g' I^-1 g.
+    /// Returns the gain still left for a quadratic function with this gradient and information: half of g' I^-1 g.
     fn gain_left(&self) -> f64 {
         // The least damping that makes the matrix regular also where coefficients say the same thing twice.
         let Some(step) = (-12..0).find_map(|power| self.step(10.0_f64.powi(power))) else {

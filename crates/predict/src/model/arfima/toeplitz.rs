@@ -12,7 +12,7 @@ pub(super) struct Inverse {
     variance: f64,
     /// log det Gamma.
     pub(super) log_determinant: f64,
-    /// Of the first columns of A and C.
+    /// Spectra of the first columns of A and C.
     spectra: (Spectrum, Spectrum),
 }
 

@@ -40,7 +40,7 @@ struct Polynomial {
 }
 
 impl Whittle {
-    /// Of a row without gaps, for polynomials up to the given order.
+    /// Builds the objective of a row without gaps, for polynomials up to the given order.
     pub(super) fn new(row: &[f64], order_max: usize) -> Self {
         let periodogram = periodogram(row);
         let frequencies = (1..=periodogram.len()).map(|j| TAU * j as f64 / row.len() as f64);

@@ -15,7 +15,7 @@ use crate::optimize::levenberg_marquardt::{Minimum, NormalEquations, Problem, mi
 use crate::optimize::positive_definite::{cholesky, inverse, solve};
 use crate::spec::Orders;
 
-/// By then it shows which start leads to the least sum.
+/// Steps of a short search; by its end it shows which start leads to the least sum.
 const N_STEPS_SHORT: usize = 14;
 
 /// Enough for orders of 40; most fits take 5 to 50.
@@ -41,7 +41,7 @@ pub(super) struct Css {
 pub(super) struct Solution {
     pub(super) phi: Vec<f64>,
     pub(super) theta: Vec<f64>,
-    /// Of the row; 0 unless it is free.
+    /// Mean of the row; 0 unless it is free.
     pub(super) mean: f64,
     /// Sum of squares over the number of errors that count.
     pub(super) innovation_variance: f64,
@@ -80,14 +80,15 @@ impl Css {
         found.has_converged.then(|| self.solution(&found))
     }
 
-    /// Where searches of so many steps lead from every start. The two ways lead into different valleys, and either may be the deeper.
+    /// Returns the ends of searches of so many steps from every start. The two ways lead into different valleys, and
+    /// either may be the deeper.
     pub(super) fn ends(&self, n_steps: usize) -> Vec<Minimum> {
         let both = |start: Vec<f64>| [minimize(self, start.clone(), n_steps), self.search(start, n_steps)];
         self.starts().into_iter().flat_map(both).flatten().collect()
     }
 
-    /// Among the coefficients themselves, in which the errors bend less, until a wall of the box stops it; from there among
-    /// the reflection coefficients, along the wall.
+    /// Searches among the coefficients themselves, in which the errors bend less, until a wall of the box stops it;
+    /// from there among the reflection coefficients, along the wall.
     fn search(&self, start: Vec<f64>, n_steps_max: usize) -> Option<Minimum> {
         let plain = self.parts(&start).joined(self.mean_is_free);
         // Many reflections close to a wall are lost to rounding on their way through the coefficients and back.
@@ -154,13 +155,13 @@ impl Css {
         self.n_phi + self.n_theta + usize::from(self.mean_is_free)
     }
 
-    /// What one look at the errors costs, and at their slopes, without which there is none: in operations.
+    /// Returns the cost of one look at the errors, and at their slopes, without which there is none: in operations.
     fn look_cost(&self) -> usize {
         let n = self.n_parameters() + 1;
         8 * self.row.len() * n + n.pow(3)
     }
 
-    /// How many errors there are to make small.
+    /// Returns the number of errors to be minimized.
     pub(super) fn n_errors(&self) -> usize {
         self.runs.iter().map(ExactSizeIterator::len).sum()
     }
@@ -238,7 +239,7 @@ impl Css {
         inverse(equations.products, self.n_parameters())
     }
 
-    /// By phi, theta and the mean themselves.
+    /// Writes the normal equations by phi, theta and the mean themselves.
     fn equations(&self, parts: &Parts, errors: &[f64], equations: &mut NormalEquations) {
         equations.gradient = self.gradient(parts, errors);
         equations.products = self.products(parts, errors);
@@ -292,8 +293,8 @@ impl Css {
         matrix
     }
 
-    /// What turns derivatives by phi and theta into derivatives by reflection coefficients: the two blocks of a block diagonal
-    /// matrix, each with where it starts.
+    /// Returns the matrix that turns derivatives by phi and theta into derivatives by reflection coefficients: the two
+    /// blocks of a block diagonal matrix, each with where it starts.
     fn turns(&self, parameters: &[f64]) -> [(Range<usize>, Vec<f64>); 2] {
         let (p, n) = (self.n_phi, self.n_phi + self.n_theta);
         let mut of_theta = reflection::slopes(&parameters[p..n]);

@@ -1,4 +1,4 @@
-//! How sure the coefficients of an ARMA or ARIMA model are, and how likely it makes the samples.
+//! Uncertainty of the coefficients of an ARMA or ARIMA model, and the likelihood of the samples under the model.
 
 use super::css::Css;
 use super::likelihood::{Mean, likelihood};
@@ -52,7 +52,7 @@ fn is_affordable(row: &[f64], orders: Orders) -> bool {
     !has_gaps || row.len().saturating_mul(n_state * n_state) <= N_OPERATIONS_MAX
 }
 
-/// What the standard errors follow from.
+/// Source of the standard errors.
 enum Estimation {
     Asymptotic,
     LeastSquares(Gaps),
@@ -85,8 +85,9 @@ pub(crate) fn parameters(estimates: &Estimates, covariances: &[f64]) -> Vec<Para
     named.into_iter().enumerate().map(parameter).collect()
 }
 
-/// Of phi and the mean of an autoregression, when the series is long: s2 / n times the inverse of the autocovariances that phi
-/// implies, which is a sum of products of phi (Siddiqui 1958), and s2 / (n phi(1)^2). The two do not depend on each other.
+/// Computes the covariances of phi and the mean of an autoregression, when the series is long: s2 / n times the inverse
+/// of the autocovariances that phi implies, which is a sum of products of phi (Siddiqui 1958), and s2 / (n phi(1)^2).
+/// The two do not depend on each other.
 fn asymptotic(estimates: &Estimates, n_samples: usize) -> Vec<f64> {
     let Estimates { phi, innovation_variance, .. } = estimates;
     let (p, n) = (phi.len(), n_samples as f64);

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::process::Process;
 
-/// What is left of every known sample after its prediction from those before it.
+/// Innovations: the part of every known sample that is left after its prediction from those before it.
 pub(super) struct Innovations {
     /// Errors, one per known sample.
     pub(super) errors: Vec<f64>,
@@ -18,7 +18,8 @@ pub(super) struct Innovations {
     pub(super) variances: Vec<f64>,
 }
 
-/// Of `row`, deviations from 0 with NaN in gaps; `with_ones` asks for [`Innovations::of_ones`] too.
+/// Computes the innovations of `row`, deviations from 0 with NaN in gaps; `with_ones` asks for [`Innovations::of_ones`]
+/// too.
 pub(super) fn innovations(process: &Process, row: &[f64], with_ones: bool) -> Innovations {
     let has_gaps = row.iter().any(|value| value.is_nan());
     if has_gaps { through_gaps(process, row, with_ones) } else { Fast::start(process).run(row, with_ones) }
@@ -87,7 +88,7 @@ impl<'p> Fast<'p> {
         error
     }
 
-    /// To the gain and the variance of the next step.
+    /// Advances to the gain and the variance of the next step.
     fn settle(&mut self) {
         let first = self.change[0];
         self.process.advance(&self.change, &mut self.moved);
@@ -147,7 +148,7 @@ pub(super) fn expected_errors(process: &Process, row: &[f64]) -> Vec<f64> {
     errors
 }
 
-/// Where no sample is missing.
+/// Returns the stretches in which no sample is missing.
 fn stretches(row: &[f64]) -> Vec<Range<usize>> {
     let mut stretches: Vec<Range<usize>> = Vec::new();
     for (t, _) in row.iter().enumerate().filter(|(_, value)| !value.is_nan()) {
@@ -213,7 +214,7 @@ impl<'p> Kalman<'p> {
         self.advance();
     }
 
-    /// Of the sample to come.
+    /// Returns the variance of the sample to come.
     fn variance(&self) -> f64 {
         self.covariances[0]
     }

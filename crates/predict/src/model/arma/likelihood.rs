@@ -9,26 +9,26 @@ use std::f64::consts::TAU;
 use super::innovations::{Innovations, innovations};
 use super::process::Process;
 
-/// What a row of samples says to coefficients.
+/// Likelihood of coefficients, given a row of samples.
 pub(super) struct Likelihood {
     pub(super) innovations: Innovations,
     pub(super) mean: f64,
     /// The weight of the mean in the sum of squares: its standard error is sqrt(s2 / weight). 0 when it is not free.
     pub(super) mean_weight: f64,
-    /// Of e(t)^2 / F(t), at the mean.
+    /// Sum of e(t)^2 / F(t), at the mean.
     pub(super) sum_of_squares: f64,
-    /// Of log F(t).
+    /// Sum of log F(t).
     pub(super) log_variances: f64,
 }
 
-/// What is known of the mean.
+/// The mean, free or known.
 #[derive(Clone, Copy)]
 pub(super) enum Mean {
     Free,
     Known(f64),
 }
 
-/// Of `row`, NaN in gaps; `None` where phi is not stationary.
+/// Computes the likelihood of `row`, NaN in gaps; `None` if phi is not stationary.
 pub(super) fn likelihood(row: &[f64], phi: &[f64], theta: &[f64], mean: Mean) -> Option<Likelihood> {
     let process = Process::new(phi, theta)?;
     let mut innovations = innovations(&process, row, !matches!(mean, Mean::Known(0.0)));

@@ -18,17 +18,17 @@ use crate::optimize::levenberg_marquardt::{Problem, minimize};
 use crate::optimize::positive_definite::inverse;
 use crate::spec::{Orders, Spec};
 
-/// Of each search for a least conditional sum, which costs a hundredth of one step of this search.
+/// Steps of each search for a least conditional sum, which costs a hundredth of one step of this search.
 const N_STEPS_CONDITIONAL: usize = 60;
 
-/// From so many of the likeliest starts there is a short search; by its end it shows which leads highest.
+/// Number of the likeliest starts that get a short search; by its end it shows which leads highest.
 const N_STARTS: usize = 3;
 const N_STEPS_SHORT: usize = 12;
 
 /// Most fits take 5 to 40; an over-parametrized one hundreds.
 const N_STEPS_MAX: usize = 1000;
 
-/// Of difference quotients by reflection coefficients: the cube root of rounding, where its error is least.
+/// Step of difference quotients by reflection coefficients: the cube root of rounding, where its error is least.
 const STEP: f64 = 1e-5;
 
 pub(super) fn fit(spec: &Spec, samples: &[f64], orders: Orders) -> Result<Linear, FitError> {
@@ -74,7 +74,7 @@ fn resumed(estimates: Estimates, samples: &[f64]) -> Linear {
     }
 }
 
-/// Where the conditional sum of squares is low.
+/// Returns the parameters where the conditional sum of squares is low.
 fn starts(deviations: &[f64], orders: Orders) -> Vec<Vec<f64>> {
     let bridged = difference(&bridge(deviations), orders.n_differences);
     let css = Css::new(bridged, counts(deviations, orders, Gaps::Bridged), orders, false);

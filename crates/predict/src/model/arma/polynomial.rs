@@ -3,8 +3,8 @@
 /// Roots closer to the unit circle than this count as on it: the errors of a process there never die out.
 const REFLECTION_MAX: f64 = 1.0 - 1e-9;
 
-/// Of 1 - c(1) B - … - c(n) B^n. By stepping down from order to order (the Levinson recursion backwards): all
-/// reflection coefficients lie inside (-1, 1) exactly when all roots lie outside the circle.
+/// Whether 1 - c(1) B - … - c(n) B^n is stable. By stepping down from order to order (the Levinson recursion
+/// backwards): all reflection coefficients lie inside (-1, 1) exactly when all roots lie outside the circle.
 pub(super) fn is_stable(coefficients: impl Iterator<Item = f64>) -> bool {
     let mut row: Vec<f64> = coefficients.collect();
     while let Some(reflection) = row.pop() {

@@ -93,7 +93,8 @@ fn autocovariances(phi: &[f64], shock: &[f64], lag_max: usize) -> Option<Vec<f64
     Some((0..=lag_max).map(at).collect())
 }
 
-/// Of 1 over phi(B): up to lag p each from the predictor of the order below, which is Levinson's recursion read the other way.
+/// Computes the covariances of 1 over phi(B): up to lag p each from the predictor of the order below, which is
+/// Levinson's recursion read the other way.
 fn autoregressive_covariances(phi: &[f64], lag_max: usize) -> Option<Vec<f64>> {
     let mut row: Vec<f64> = Vec::with_capacity(phi.len());
     let (mut correlations, mut variance) = (vec![1.0], 1.0);

@@ -47,7 +47,7 @@ pub(crate) fn slopes(reflections: &[f64]) -> Vec<f64> {
     slopes
 }
 
-/// From one order to the next.
+/// Steps up from one order to the next.
 pub(super) fn step_up(row: &mut Vec<f64>, reflection: f64) {
     let n = row.len();
     for i in 0..n.div_ceil(2) {

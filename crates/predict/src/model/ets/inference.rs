@@ -1,4 +1,4 @@
-//! How sure the constants of exponential smoothing are, and how likely they make the samples.
+//! Uncertainty of the constants of exponential smoothing, and the likelihood of the samples under them.
 
 use std::f64::consts::TAU;
 
@@ -38,7 +38,7 @@ pub(crate) fn of(ets: &Ets, samples: &[f64]) -> Option<Inference> {
     log_likelihood.is_finite().then_some(inference)
 }
 
-/// Which of the [`N`] the fit estimated.
+/// Returns the indices, among the [`N`], of those that the fit estimated.
 fn free(ets: &Ets) -> Vec<usize> {
     match ets.parameters().len() {
         1 => vec![0, 3],

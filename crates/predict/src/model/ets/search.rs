@@ -6,26 +6,27 @@ use crate::model::linear::dot;
 use crate::optimize::nelder_mead;
 use crate::spec::{Region, Trend};
 
-/// What a search finds.
+/// The result of a search.
 pub(super) struct Best {
     pub(super) smoothing: Smoothing,
-    /// Before the first sample, about the mean.
+    /// State before the first sample, about the mean.
     pub(super) start: State,
 }
 
-/// How close smoothing constants come to the ends of their ranges, as in R's forecast package.
+/// Least distance of smoothing constants from the ends of their ranges, as in R's forecast package.
 const MARGIN: f64 = 1e-4;
 
-/// With less of it alpha may be a thousand and forecasts be what rounding leaves of the difference of two numbers of any size.
+/// Lower bound on phi: with less of it alpha may be a thousand and forecasts be what rounding leaves of the difference
+/// of two numbers of any size.
 const PHI_MIN: f64 = 0.1;
 
 /// The range of phi that is usual: below it a slope is over before it shows, above it is not damped.
 const PHI_USUAL: (f64, f64) = (0.8, 0.98);
 
-/// Where along each axis of the region the search looks first.
+/// Positions along each axis of the region where the search looks first.
 const GRID: [f64; 5] = [0.02, 0.2, 0.5, 0.8, 0.98];
 
-/// From how many of the best of those it goes on.
+/// Number of the best of those from which the search goes on.
 const N_STARTS: usize = 2;
 
 /// Sums of squares below this share of the samples' are rounding.
@@ -61,8 +62,8 @@ fn grid(n_axes: usize) -> impl Iterator<Item = Vec<f64>> {
     (0..n.pow(n_axes as u32)).map(move |idx| (0..n_axes as u32).map(|axis| GRID[idx / n.pow(axis) % n]).collect())
 }
 
-/// From a point of the unit cube to the region. Its axes are alpha, beta and phi, each from one end of what the others
-/// allow to the other, the ends left out.
+/// Maps a point of the unit cube to the region. The cube's axes are alpha, beta and phi, each from one end of what the
+/// others allow to the other, the ends left out.
 fn place(at: &[f64], trend: Trend, region: Region) -> Smoothing {
     let inside = |axis: usize, low: f64, high: f64| low + (high - low) * (MARGIN + (1.0 - 2.0 * MARGIN) * at[axis]);
     let phi = match (trend, region) {

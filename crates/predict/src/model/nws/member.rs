@@ -16,7 +16,7 @@ pub(super) const LENGTH_MAX: usize = 51;
 /// The shortest window to which an adapted one shrinks.
 const LENGTH_MIN: usize = 2;
 
-/// By how much the adapted gain moves at a step: from one end to the other in a few hundred.
+/// Amount by which the adapted gain moves at a step: from one end to the other in a few hundred.
 const GAIN_STEP: f64 = 0.005;
 
 /// The least adapted gain: the mean over about the last hundred.
@@ -44,7 +44,8 @@ pub(crate) enum Member {
         length: usize,
         sorted: Sorted,
     },
-    /// Of the window that is one longer, one shorter or the same, whichever would have said the last sample best.
+    /// Mean of the window that is one longer, one shorter or the same, whichever would have forecast the last sample
+    /// best.
     AdaptiveMean {
         length: usize,
     },

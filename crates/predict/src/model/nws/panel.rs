@@ -12,7 +12,7 @@ pub(crate) struct Panel {
     members: Vec<Member>,
     predictions: Vec<f64>,
     history: Ring,
-    /// How many samples of `history` are real.
+    /// Number of samples of `history` that are real.
     n_recent: usize,
 }
 
@@ -38,12 +38,12 @@ impl Panel {
         self.n_recent == 0
     }
 
-    /// What each member expects of the next sample, and so of every later one; zeros before the first sample.
+    /// Returns each member's forecast of the next sample, and so of every later one; zeros before the first sample.
     pub(crate) fn predictions(&self) -> &[f64] {
         &self.predictions
     }
 
-    /// In the order of [`Panel::predictions`]; their texts are their names.
+    /// Returns the members in the order of [`Panel::predictions`]; their texts are their names.
     pub(crate) fn members(&self) -> &[Member] {
         &self.members
     }

@@ -1,4 +1,4 @@
-//! How wrong each member was so far, or of late.
+//! Cost of each member's errors so far, or of late.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ const COST_MAX: f64 = 1e290;
 /// The summed cost of every member's errors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Score {
-    /// Of all steps, or of those since `recent` was last turned over.
+    /// Sums over all steps, or over those since `recent` was last turned over.
     sums: Vec<f64>,
     recent: Option<Recent>,
 }
@@ -25,13 +25,13 @@ struct Recent {
 }
 
 impl Score {
-    /// Over the last `n_steps`, or over all.
+    /// Builds the score over the last `n_steps`, or over all.
     pub(super) fn new(n_members: usize, n_steps: Option<usize>) -> Self {
         let recent = n_steps.map(|n_steps| Recent { rows: Vec::new(), n_filled: 0, n_steps });
         Self { sums: vec![0.0; n_members], recent }
     }
 
-    /// Over how many steps, if not over all.
+    /// Returns the number of steps that the score is over, if not over all.
     pub(super) fn window(&self) -> Option<usize> {
         self.recent.as_ref().map(|recent| recent.n_steps)
     }

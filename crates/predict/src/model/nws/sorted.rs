@@ -71,7 +71,7 @@ impl Sorted {
         self.values == sorted
     }
 
-    /// How many are smaller: counting all of a short row beats the mispredicted branches of a search.
+    /// Returns the number of smaller values: counting all of a short row beats the mispredicted branches of a search.
     fn place(&self, value: f64) -> usize {
         self.values.iter().map(|other| usize::from(*other < value)).sum()
     }

@@ -1,4 +1,4 @@
-//! How sure the coefficients of a threshold autoregression are, and how likely it makes the samples.
+//! Uncertainty of the coefficients of a threshold autoregression, and the likelihood of the samples under the model.
 
 use std::f64::consts::TAU;
 
@@ -41,8 +41,8 @@ impl Regime {
         -0.5 * self.n_rows as f64 * ((TAU * self.variance).ln() + 1.0)
     }
 
-    /// Of the intercept, in the unit of the series, and of the coefficients. `inverse` is (X'X)^-1 of regressors that count
-    /// from `mean`, which moves the intercept alone.
+    /// Computes the standard errors of the intercept, in the unit of the series, and of the coefficients. `inverse` is
+    /// (X'X)^-1 of regressors that count from `mean`, which moves the intercept alone.
     fn standard_errors(&self, inverse: Option<Vec<f64>>, mean: f64) -> Vec<Option<f64>> {
         let width = self.phi.len() + 1;
         let Some(inverse) = inverse else { return vec![None; width] };

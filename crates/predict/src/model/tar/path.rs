@@ -49,7 +49,7 @@ impl<'a> Paths<'a> {
 }
 
 impl Regime {
-    /// What each path has at `lead_idx` before its past is added.
+    /// Returns the value of each path at `lead_idx` before its past is added.
     fn shocked(&self, lead_idx: usize) -> Path {
         let deviation = self.variance.sqrt();
         shocks(lead_idx).map(|shock| self.intercept + deviation * shock)

@@ -6,7 +6,7 @@ use crate::random::Random;
 /// Directions that are tried beside those along the axes.
 const N_DIRECTIONS: usize = 128;
 
-/// How long each is followed.
+/// Number of steps for which each direction is followed.
 const N_STEPS: usize = 1000;
 
 /// A direction that has shrunk to this has returned.

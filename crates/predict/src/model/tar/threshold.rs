@@ -13,13 +13,13 @@ const TRIMMED_PERCENT: usize = 15;
 /// A target's position, all of the `order` before it known.
 pub(super) type Row = usize;
 
-/// Why there is nothing to choose from.
+/// The reason why there is nothing to choose from.
 pub(super) enum Problem {
     /// Too few samples whose predecessors are all known.
     TooFewRows { have: usize, need: usize },
     /// Too many equal samples.
     NoThreshold,
-    /// At no threshold do forecasts return.
+    /// Forecasts return at no threshold.
     Explosive,
 }
 
@@ -54,7 +54,7 @@ pub(super) fn known_rows(deviations: &[f64], order: usize) -> impl Iterator<Item
     (order..deviations.len()).filter(is_known)
 }
 
-/// What `row` is regressed on: 1 and the past, newest first.
+/// Returns the regressors of `row`: 1 and the past, newest first.
 pub(super) fn regressors(deviations: &[f64], order: usize, row: Row) -> impl Iterator<Item = f64> {
     std::iter::once(1.0).chain(deviations[row - order..row].iter().rev().copied())
 }

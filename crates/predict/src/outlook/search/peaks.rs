@@ -40,7 +40,7 @@ pub(super) fn peaks(samples: &[f64], n_between: usize) -> Vec<f64> {
         .collect()
 }
 
-/// From each sample to the next, over gaps none, and none that is out of proportion.
+/// Returns the changes from each sample to the next, over gaps none, and none that is out of proportion.
 pub(super) fn changes(samples: &[f64]) -> Vec<f64> {
     let mut last = None;
     let mut changes: Vec<f64> = samples
@@ -66,7 +66,7 @@ fn neighbourhood(powers: &[f64], idx: usize) -> f64 {
     statistics::median(&around).unwrap_or(f64::INFINITY)
 }
 
-/// How far from a bin its peak is, by the parabola through the logarithms of three.
+/// Returns the distance of a peak from its bin, by the parabola through the logarithms of three.
 fn summit(powers: &[f64], idx: usize) -> f64 {
     let at = |idx: usize| powers.get(idx).map_or(f64::NEG_INFINITY, |power| power.ln());
     let (left, middle, right) = (idx.checked_sub(1).map_or(f64::NEG_INFINITY, at), at(idx), at(idx + 1));

@@ -18,7 +18,7 @@ const N_CYCLES_KNOWN: f64 = 12.0;
 /// Around a multiple of a given day's frequency so many of the week's belong to days that differ by weekday.
 const SIDEBAND: f64 = 1.5;
 
-/// How closely seasons are looked for: by default so that it can be done again and again.
+/// Manner of a search for seasons: by default so that it can be done again and again.
 pub(super) trait Manner {
     /// Cycles without which a period is not believed: half of them to learn from, the others to hold in.
     const N_CYCLES_MIN: f64 = 6.0;
@@ -39,13 +39,13 @@ pub(super) trait Manner {
         worth.is_enough(strictness)
     }
 
-    /// What the best one is taken for.
+    /// Returns the season that the best one is taken for.
     fn settle(&self, _rest: &[f64], best: Worth) -> Worth {
         best
     }
 }
 
-/// As samples come.
+/// Search as samples come.
 pub(super) struct OnLine {
     pub(super) longest: f64,
 }

@@ -1,4 +1,4 @@
-//! What a series does at each phase of one period.
+//! Shape of a series over the phases of one period.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ impl Shape {
         Self { profile, width: period.round() as usize, sum: 0.0, n: 0.0 }
     }
 
-    /// Of all these samples, the first of which is step `start`.
+    /// Learns the shape of all these samples, the first of which is step `start`.
     pub(super) fn of(samples: &[f64], period: f64, n_cells: usize, start: u64, clip: f64) -> Self {
         let mut shape = Self::new(period, n_cells);
         for idx in 0..samples.len() {

@@ -7,10 +7,10 @@ use super::seasons::{Manner, seasons};
 use super::worth::{DEVIATIONS_MIN, HELPED_MIN, SHARE_MIN, Worth, worth};
 use super::{FoundSeason, N_MIN, is_same};
 
-/// Of periods that are tuned: what they lose is by how their cells lie.
+/// Share of the best gain that periods which are tuned need: what they lose is by how their cells lie.
 const NEARLY_TUNED: f64 = 0.9;
 
-/// Of several seasons that are found at once, those count that explain so much of what the clearest one does.
+/// Share of what the clearest of several seasons found at once explains that the others need to explain to count.
 const SHARE_CLEAR: f64 = 0.5;
 
 /// A season that is no longer shows in an AR(16), which follows it more closely.
@@ -20,13 +20,14 @@ const AUTOREGRESSIVE: f64 = 16.0;
 /// in a hundred has a season of a few cycles that explains less.
 const FEW_SHARED: f64 = 6.0;
 
-/// What explains so much of the variance within a period need not do so by as many standard errors where cycles are few.
+/// Share of the variance within a period that, if explained, need not be so by as many standard errors where cycles are
+/// few.
 const SHARE_OBVIOUS: f64 = 0.5;
 
-/// Up to so many parts of a period are tested for whether it is but a multiple.
+/// Number of parts of a period up to which the period is tested for whether it is but a multiple.
 const N_PARTS: u32 = 6;
 
-/// In a week.
+/// Days in a week.
 const N_DAYS: f64 = 7.0;
 
 /// Harmonics by which a period is tuned, in turns: each bounds it for the next.
@@ -69,7 +70,8 @@ pub(crate) fn periods(samples: &[f64]) -> Option<Periods> {
     Periods::new(&[day, long][usize::from(!has_days)..]).ok()
 }
 
-/// What people and programs count in, if the period cannot be told from it by so many samples; or else a whole number of steps.
+/// Returns the period that people and programs count in, if `period` cannot be told from it by so many samples; or else
+/// a whole number of steps.
 fn natural(period: f64, n_samples: f64) -> f64 {
     let away = |other: f64| n_samples * (1.0 / period - 1.0 / other).abs();
     let nearest = NATURAL.into_iter().min_by(|one, other| away(*one).total_cmp(&away(*other)));
@@ -80,7 +82,7 @@ fn natural(period: f64, n_samples: f64) -> f64 {
     }
 }
 
-/// With these changes from sample to sample.
+/// A search with these changes from sample to sample.
 struct Tuned<'a>(&'a [f64]);
 
 impl Manner for Tuned<'_> {
@@ -108,7 +110,7 @@ impl Manner for Tuned<'_> {
         worth.is_enough(strictness) || share > SHARE_OBVIOUS && deviations > DEVIATIONS_MIN && helped >= HELPED_MIN
     }
 
-    /// Of a period and its parts, the shortest that explains nearly as much.
+    /// Returns the shortest of a period and its parts that explains nearly as much.
     fn settle(&self, rest: &[f64], best: Worth) -> Worth {
         let parts = (2..=N_PARTS).rev().map(|n_parts| best.period / f64::from(n_parts));
         let possible = parts.filter(|period| Periods::RANGE.contains(period));
@@ -133,7 +135,7 @@ fn tuned(changes: &[f64], period: f64) -> f64 {
     1.0 / frequency
 }
 
-/// Of the samples at a frequency in cycles a step.
+/// Returns the power of the samples at a frequency in cycles a step.
 fn power(samples: &[f64], frequency: f64) -> f64 {
     let (turn_im, turn_re) = (std::f64::consts::TAU * frequency).sin_cos();
     let (mut re, mut im) = (1.0, 0.0);

@@ -1,11 +1,11 @@
-//! What a period explains where its shape was not learned.
+//! Worth of a period: what it explains where its shape was not learned.
 
 use super::super::season::{CLIP, N_CELLS, N_SLOTS_MAX};
 use super::is_same;
 use super::shape::Shape;
 
-/// What a period has to explain: the share of the variance within one, by how many standard errors (by more where there are few cycles), and
-/// the share of cycles in which it helps.
+/// Thresholds for a period: the share of the variance within one that it has to explain, by how many standard errors
+/// (by more where there are few cycles), and the share of cycles in which it helps.
 pub(super) const SHARE_MIN: f64 = 0.1;
 pub(super) const DEVIATIONS_MIN: f64 = 3.5;
 const FEW_CYCLES: f64 = 4.0;
@@ -18,14 +18,14 @@ const NEAR: [f64; 6] = [-0.5, -0.3, -0.15, 0.15, 0.3, 0.5];
 /// preferred to others in the same way.
 pub(super) const NEARLY: f64 = 0.97;
 
-/// What a shape was worth where it was not learned.
+/// Worth of a shape where it was not learned.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Worth {
     pub(super) period: f64,
     pub(super) n_cells: usize,
     /// Squares that are gone.
     pub(super) gain: f64,
-    /// Of those that there were.
+    /// Share of the squares that there were.
     pub(super) share: f64,
     /// The mean gain of a cycle, in standard errors.
     pub(super) deviations: f64,
@@ -44,7 +44,8 @@ impl Worth {
     }
 }
 
-/// What the shape of a period is worth in the later half, at each step learned from the steps before; `None` without a cycle there.
+/// Computes the worth of the shape of a period in the later half, at each step learned from the steps before; `None`
+/// without a cycle there.
 pub(super) fn worth(samples: &[f64], period: f64, n_cells: usize) -> Option<Worth> {
     let mut shape = Shape::new(period, n_cells);
     let clip = clip(samples);
@@ -69,7 +70,7 @@ pub(super) fn worth(samples: &[f64], period: f64, n_cells: usize) -> Option<Wort
     Some(Worth { period, n_cells: shape.profile.n_cells(), gain, share: gain / squares, deviations, n_cycles, helped })
 }
 
-/// Of the periods around one, and shapes in few cells and in many, the one that is worth most.
+/// Returns the one that is worth most, of the periods around one, and shapes in few cells and in many.
 pub(super) fn refined(samples: &[f64], best: Worth) -> Worth {
     let n = samples.len() as f64;
     let around = NEAR.into_iter().map(|away| 1.0 / (1.0 / best.period + away / n));

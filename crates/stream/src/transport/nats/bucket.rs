@@ -13,7 +13,7 @@ const BUCKET_BYTES: i64 = 64 << 20;
 #[derive(Debug, thiserror::Error)]
 #[error("cannot open the bucket `{name}`")]
 pub struct BucketError {
-    /// What it is called.
+    /// The name of the bucket.
     pub name: String,
     /// Why.
     pub source: Box<dyn std::error::Error + Send + Sync>,

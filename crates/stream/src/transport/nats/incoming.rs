@@ -1,4 +1,4 @@
-//! What is read from a subject: as it comes, or from where JetStream kept it.
+//! Messages read from a subject: as they come, or from where JetStream kept them.
 
 use std::io;
 
@@ -60,7 +60,7 @@ impl Incoming {
         self.position
     }
 
-    /// How many messages were lost because they were not taken in time, since this was asked last.
+    /// Returns the number of messages that were lost since the last call because they were not taken in time.
     pub(crate) fn take_too_slow(&self) -> u64 {
         self.link.take_too_slow()
     }
@@ -98,8 +98,8 @@ fn from_sequence(sequence: u64) -> DeliverPolicy {
     DeliverPolicy::ByStartSequence { start_sequence: sequence.max(1) }
 }
 
-/// Where the last `n` messages of the subject begin. The stream may have other subjects between them, so it is searched: the
-/// server counts what would come from each place that is looked at.
+/// Finds where the last `n` messages of the subject begin. The stream may have other subjects between them, so it is
+/// searched: the server counts what would come from each place that is looked at.
 async fn last(stream: &Stream, subject: &str, n: u64) -> io::Result<u64> {
     let state = &stream.cached_info().state;
     let (mut low, mut high) = (state.first_sequence.max(1), state.last_sequence + 1);

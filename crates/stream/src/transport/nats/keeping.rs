@@ -10,7 +10,7 @@ use bytes::Bytes;
 use super::{Link, QUIET};
 use crate::endpoint::{Keep, NatsPlace};
 
-/// For so long the server knows a message again that is sent twice, unless it keeps messages for a shorter time.
+/// Time for which the server detects that a message is sent twice, unless it keeps messages for a shorter time.
 const DUPLICATE_WINDOW: std::time::Duration = std::time::Duration::from_mins(10);
 
 /// A subject that a JetStream stream keeps.

@@ -11,7 +11,7 @@ use units::Timestamp;
 
 use command_line::failure::OrUsage;
 
-/// A server refuses to give more than 11,000 moments at once.
+/// Moments of a request: a server refuses to give more than 11,000 at once.
 const N_MOMENTS_MAX: u32 = 10_000;
 /// Moments to a trace, whatever the server would give.
 const N_SAMPLES_MAX: u32 = 10_000_000;
@@ -57,7 +57,7 @@ fn settings(url: &str, query: &str) -> anyhow::Result<QuerySettings> {
     Ok(QuerySettings { timeout: TIMEOUT, answer_bytes_max: N_BYTES_MAX, history: Duration::ZERO, ..settings })
 }
 
-/// As the server would write it; the query itself for an answer without labels.
+/// Returns the name as the server would write it; the query itself for an answer without labels.
 fn name(metric: &BTreeMap<String, String>, query: &str) -> String {
     let labels = metric.iter().filter(|(label, _)| *label != "__name__");
     let labels: Vec<String> = labels.map(|(label, value)| format!("{label}=\"{value}\"")).collect();
@@ -69,7 +69,7 @@ fn name(metric: &BTreeMap<String, String>, query: &str) -> String {
     }
 }
 
-/// Without the gaps at both ends.
+/// Returns the samples without the gaps at both ends.
 fn trimmed(samples: &[f64]) -> Vec<f64> {
     let is_known = |sample: &f64| !sample.is_nan();
     let first = samples.iter().position(is_known).unwrap_or(0);

@@ -21,7 +21,7 @@ use command_line::terminal::say;
 
 /// A library whose ranks spin takes up to 80 ms a call where they share cores, and is run for so much fewer calls.
 const SPINNING_SHARE: u64 = 100;
-/// Likewise a program that works between its calls.
+/// Divisor of the number of calls likewise, for a program that works between its calls.
 const WORKING_SHARE: u64 = 4;
 
 /// Runs trials, each in the same way but for what is compared.
@@ -33,7 +33,8 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// What is needed besides is kept below the folder of the study, which other hosts are more likely to have, too, than this one's `/tmp`.
+    /// Prepares trials. Files that they need are kept below the folder of the study, which other hosts are more likely
+    /// to have, too, than this one's `/tmp`.
     pub fn new(mpi: Option<Flavour>, n_calls: u64, folder: &Path) -> anyhow::Result<Self> {
         let program = program::find("foretop-miniapp", mpi)?;
         let folder = std::path::absolute(folder)?;
@@ -41,7 +42,7 @@ impl Bench {
         Ok(Self { program: program.path, flavour: program.flavour, n_calls, scratch })
     }
 
-    /// Which ranks of a topology run where, as the hosts call themselves.
+    /// Returns the hosts that the ranks of a topology run on, by the hosts' own names.
     pub fn place(&self, topology: &Topology) -> anyhow::Result<Vec<Host>> {
         self.timed(topology, self.words(Workload::Gsum, WATCHED_BYTES, 10), None, &[])?;
         Ok(hosts_of(&mpi_job::read(&self.traces())?))
@@ -140,7 +141,8 @@ impl Bench {
 }
 
 impl Place {
-    /// So many trees of this shape. Of several, each has a size of its own of those that [`Bench::start`]'s sums have in turn.
+    /// Returns so many trees of this shape. Of several, each has a size of its own of those that [`Bench::start`]'s
+    /// sums have in turn.
     fn forest(&self, name: &str, n_trees: u32) -> Option<Forest> {
         let (_, tree) = self.trees.iter().find(|(known, _)| known == name)?;
         let named = |at: u32| Tree { name: format!("{}-{at}", tree.name), ..tree.clone() };
@@ -151,7 +153,7 @@ impl Place {
     }
 }
 
-/// Whether waiting ranks give their core away. MPICH has no such setting.
+/// Returns the variables that set whether waiting ranks yield their core. MPICH has no such setting.
 fn waiting(flavour: Flavour, is_yielding: bool) -> Vec<(String, String)> {
     match flavour {
         Flavour::OpenMpi => vec![("OMPI_MCA_mpi_yield_when_idle".to_owned(), u8::from(is_yielding).to_string())],

@@ -32,13 +32,13 @@ use text::help::examples;
 const N_STRIPS: u32 = 138;
 /// A data set ends by itself long before that.
 const N_ITERATIONS_MAX: u64 = 50_000;
-/// That of `foretop-miniapp contributions`.
+/// Seed of `foretop-miniapp contributions`.
 const SEED: u64 = 1;
 /// The delay of what many send at once.
 const SHARED_DELAY: Duration = Duration::from_millis(5);
 /// Stretches of a run whose calls' times are kept.
 const N_STRETCHES: usize = 200;
-/// What iterations take over two sites at least: work, and a round trip.
+/// Least time of iterations over two sites: work, and a round trip.
 const NOISE_ITERATION_MS: u64 = 30 + 36;
 
 /// How collectives fare over a wide-area network, and what emulating one makes of them
@@ -194,7 +194,7 @@ impl Bench {
         Ok(seen)
     }
 
-    /// Relaxes a data set and writes what each cluster brings; gives how many iterations it takes.
+    /// Relaxes a data set and writes what each cluster brings; returns how many iterations it takes.
     fn make_data(&self, data: &str, file: &Path, writer: &mut Writer) -> anyhow::Result<u64> {
         let kind: Data = data.parse()?;
         let changes = Changes::of(kind, SEED, self.settings.side, N_STRIPS, EPSILON, N_ITERATIONS_MAX);
@@ -220,7 +220,7 @@ impl Bench {
         Ok((part.n_iterations, part.run_ns as f64 / part.n_iterations as f64))
     }
 
-    /// Runs a program with a rank at each site, and gives its result. Its trace is in the scratch folder.
+    /// Runs a program with a rank at each site, and returns its result. Its trace is in the scratch folder.
     fn ran(&self, program: &Path, words: Vec<OsString>, topology: Topology, joined: Joined) -> anyhow::Result<Outcome> {
         let path = |name: &str| self.scratch.path().join(name);
         let (tree, sites) = (path("tree.toml"), path("sites.toml"));
@@ -247,13 +247,13 @@ impl Bench {
     }
 }
 
-/// What round trips take by the model, where each takes the same.
+/// Returns the round-trip time by the model, if each round trip takes the same.
 fn modelled(link: &Description, bed: &Bed, size_bytes: u32) -> anyhow::Result<Option<f64>> {
     let modelled = if link.drawn { None } else { bed.modelled(size_bytes)? };
     Ok(modelled.map(|took| took.as_nanos() as f64))
 }
 
-/// What the allreduces took that follow a barrier and each other.
+/// Returns the times of the allreduces that follow a barrier and each other.
 fn spans_ns(recording: &Recording, n: usize) -> Option<Vec<f64>> {
     let ring = recording.rings.iter().find(|ring| ring.note.kind == RingKind::Calls)?;
     let is_sum = |event: &&Event| event.operation == Operation::ALLREDUCE && event.bytes == size_of::<f64>() as u64;

@@ -22,26 +22,26 @@ use tree_study::{Monitor, Pair, Subject};
 
 /// Calls that a program makes before it is measured: those by which it tunes its work, and more.
 const N_CALLS_FIRST: u64 = 3000;
-/// In each ring, so that monitors lose little to their own sleep.
+/// Number of records in each ring, so that monitors lose little to their own sleep.
 const N_RECORDS: u64 = 32_768;
-/// How long a program, or a monitor, has to begin.
+/// Time that a program, or a monitor, has to begin.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How often it is looked whether it has.
+/// Interval of checks whether it has begun.
 const LOOK: Duration = Duration::from_millis(10);
 /// Monitors of other hosts go on reading for 3 s or 4 after nobody asks them any more.
 const SETTLING: Duration = Duration::from_secs(5);
-/// How often monitors tell.
+/// Interval at which monitors report.
 const TOLD_EVERY: &str = "200ms";
 
 /// A program under a launcher, over the trees of a file.
 pub struct Program<'a> {
     pub flavour: Flavour,
     pub n_ranks: u32,
-    /// As launchers have them.
+    /// Hosts as launchers name them.
     pub hosts: &'a [String],
     pub tree: &'a Path,
     pub words: Vec<OsString>,
-    /// For what is needed on all hosts.
+    /// Folder of files that are needed on all hosts.
     pub scratch: &'a Path,
 }
 
@@ -49,7 +49,7 @@ pub struct Program<'a> {
 pub struct Watched {
     launched: Ended,
     folder: PathBuf,
-    /// Of the lowest rank of this host: a record for each call.
+    /// Ring of the lowest rank of this host: a record for each call.
     calls: RingFile,
     levels: Levels,
     /// Monitors of other hosts, and where they are.
@@ -57,7 +57,7 @@ pub struct Watched {
     token: PathBuf,
 }
 
-/// What monitors print of a tree.
+/// Line that monitors print of a tree.
 #[derive(Deserialize)]
 struct Line {
     tree: String,
@@ -103,7 +103,7 @@ fn name(host: &str) -> &str {
     host.split_once(':').map_or(host, |(name, _)| name)
 }
 
-/// This program on each of these hosts; on this one where none is named.
+/// Returns the command of this program on each of these hosts; on this one where none is named.
 fn on(launcher: &Launcher, hosts: &[&str]) -> anyhow::Result<Command> {
     let n_ranks = hosts.len().max(1) as u32;
     let placing =
@@ -160,7 +160,7 @@ impl Program<'_> {
 }
 
 impl Watched {
-    /// A monitor of another host. It says where it can be reached.
+    /// Starts a monitor of another host, and returns the address that it listens at.
     fn monitor_of(&self, host: &str) -> anyhow::Result<(Ended, String)> {
         let mut command = on(&self.levels.launcher, &[host])?;
         command.args(["mpi", "monitor"]).arg(&self.folder).arg("--token-file").arg(&self.token);
@@ -242,7 +242,7 @@ impl Watched {
         Ok((child, lines))
     }
 
-    /// What a call takes on this host's lowest rank, over so long a time.
+    /// Returns the mean time of a call on this host's lowest rank, over so long a time.
     fn call_ns(&self, stretch: Duration) -> anyhow::Result<f64> {
         let (watch, n_before) = (Stopwatch::start(), self.calls.ring().n_written());
         clock::sleep(stretch);
@@ -252,7 +252,8 @@ impl Watched {
     }
 }
 
-/// What a process prints, line by line. It is read whether anybody asks for it or not, so that the process is never held up.
+/// Returns the lines that a process prints. They are read whether anybody asks for them or not, so that the process is
+/// never held up.
 fn lines_of(child: &mut Child) -> Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     let stdout = child.stdout.take().expect("it was piped");
@@ -263,7 +264,7 @@ fn lines_of(child: &mut Child) -> Receiver<String> {
     receiver
 }
 
-/// What a monitor said last of each tree, as soon as it has said something of each.
+/// Returns the last line of a monitor about each tree, as soon as there is a line of each.
 fn newest(lines: &Receiver<String>, n_trees: u32) -> anyhow::Result<BTreeMap<String, Line>> {
     let mut newest = BTreeMap::new();
     let mut take = |text: String| {

@@ -22,7 +22,7 @@ use command_line::failure::OrUsage;
 use command_line::interruption;
 use text::help::examples;
 
-/// How often a sidecar looks when there is something to file.
+/// Interval at which a sidecar looks when there is something to file.
 const PACE: Duration = Duration::from_millis(4);
 
 /// List the traced jobs of this host

@@ -1,4 +1,4 @@
-//! Starts a program with the tracer in it, files what its rings hold, and says what there is at the end.
+//! Starts a program with the tracer in it, files what its rings hold, and prints a summary at the end.
 
 use std::ffi::OsString;
 use std::io;
@@ -34,7 +34,7 @@ const COLLECTIVES: &str = "libmpi_coll.so";
 
 /// Records of a ring that somebody reads all of, or that times are taken from.
 const RECORDS: u64 = 32_768;
-/// Such a ring is full after 30 ms of the quickest calls.
+/// Shortest time between two looks: such a ring is full after 30 ms of the quickest calls.
 const PACE_MIN: Duration = Duration::from_millis(4);
 /// Signals are passed on within this time.
 const PACE_MAX: Duration = Duration::from_millis(64);
@@ -127,7 +127,7 @@ impl Run {
         Self { ranks, mpi, hosts, out, keep, level, ring, tree, program }
     }
 
-    /// Runs the program, with more in its environment, and gives how it ended. Its trace is in the folder.
+    /// Runs the program, with more in its environment, and returns how it ended. Its trace is in the folder.
     pub fn trace(&self, environment: &[(String, String)], shows_output: bool) -> anyhow::Result<ExitStatus> {
         let (program, arguments) = self.program.split_first().expect("clap asks for a program");
         let launcher = program::launcher_of(Path::new(program), self.mpi)?;
@@ -194,7 +194,8 @@ impl Run {
         Ok(Placing { n_ranks: self.ranks, hosts: self.hosts.clone(), environment, ..Placing::default() })
     }
 
-    /// Until the launcher ends. Signals to this process are passed on to it, so that what was recorded is filed whatever happens.
+    /// Files records until the launcher ends. Signals to this process are passed on to it, so that what was recorded is
+    /// filed whatever happens.
     fn follow(&self, mut child: Child, sidecar: &mut Sidecar) -> anyhow::Result<ExitStatus> {
         let mut signals = interruption::watch()?;
         let launcher = Pid::from_child(&child);
@@ -223,7 +224,7 @@ impl Run {
         }
     }
 
-    /// What there is, in a few lines on standard error: standard output is the program's.
+    /// Prints a summary of the trace, in a few lines on standard error: standard output is the program's.
     fn sum_up(&self, into: &Path) {
         let recordings = match mpi_job::read(into) {
             Ok(recordings) => recordings,
@@ -275,7 +276,7 @@ fn file_sizes(folder: &Path) -> io::Result<u64> {
     trace_files(folder)?.iter().map(|path| Ok(path.metadata()?.len())).sum()
 }
 
-/// As a shell would tell it: the program's own status, or 128 and the signal that ended it.
+/// Returns the status as a shell would: the program's own status, or 128 and the signal that ended it.
 fn hand_on(ended: ExitStatus) -> anyhow::Result<()> {
     match (ended.code(), ended.signal()) {
         (Some(0), _) => Ok(()),

@@ -81,7 +81,7 @@ fn span(span_ns: u64) -> String {
     text::figure::span_ns(span_ns as f64)
 }
 
-/// From the first call of each rank to the end of its last.
+/// Returns the time of each rank from its first call to the end of its last.
 fn spans(timeline: &Timeline) -> BTreeMap<Rank, u64> {
     let span = |calls: &[mpi_trace::Placed]| {
         let last_end = calls.iter().map(|call| call.end_ns).max().unwrap_or(0);

@@ -66,7 +66,7 @@ impl Adapt {
         }
     }
 
-    /// What one interval brings on the tree in force; none when the job has ended, or made no call.
+    /// Returns the analysis of one interval on the tree in force; none when the job has ended, or made no call.
     fn watch(&self, folder: &Folder, forest: &Forest, at: usize) -> anyhow::Result<Option<Analysis>> {
         clock::sleep(self.every);
         if !folder.is_alive()? {

@@ -1,4 +1,4 @@
-//! Which ranks run on which hosts, and which hosts are together, as arguments.
+//! Placement of ranks on hosts, and groups of hosts, as arguments.
 
 use anyhow::{Context, bail, ensure};
 use clap::Args;
@@ -26,7 +26,7 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// The hosts, if anything was said about them. They may not be sound.
+    /// Returns the hosts, if any were given. They may not be sound.
     pub fn hosts(&self) -> anyhow::Result<Option<Vec<Host>>> {
         let mut hosts = match (&self.hosts, self.ranks) {
             (None, None) => {
@@ -63,7 +63,7 @@ impl Placement {
     }
 }
 
-/// Of `a:0-3,8,b:4-7`: a list of ranks goes on until the next host.
+/// Parses `a:0-3,8,b:4-7`: a list of ranks goes on until the next host.
 fn with_ranks(text: &str) -> anyhow::Result<Vec<Host>> {
     let mut hosts: Vec<Host> = Vec::new();
     for piece in text.split(',') {

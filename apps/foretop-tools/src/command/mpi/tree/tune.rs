@@ -180,8 +180,8 @@ impl Bench<'_> {
         Ok(mpi_job::read(&self.scratch.join("trace"))?)
     }
 
-    /// The sizes that the program spends most time in, ascending. What it calls but a few times says nothing of a tree, unless it calls
-    /// nothing more often.
+    /// Returns the sizes that the program spends most time in, ascending. What it calls but a few times means nothing
+    /// for a tree, unless it calls nothing more often.
     fn sizes(&self, recordings: &[Recording]) -> anyhow::Result<Vec<u64>> {
         let spent = self.spent(recordings);
         let n_calls_most = spent.values().map(|spent| spent.n_calls).max().unwrap_or(0);
@@ -213,8 +213,8 @@ impl Bench<'_> {
         spent
     }
 
-    /// What a call of each size takes: the median over parts of the run of the mean in each part. The first calls wait for ranks that
-    /// begin later, and a machine that is shared has moments that say nothing of a tree.
+    /// Returns the time of a call of each size: the median over parts of the run of the mean in each part. The first
+    /// calls wait for ranks that begin later, and a machine that is shared has moments that say nothing of a tree.
     fn times_of(&self, recordings: &[Recording], sizes: &[u64]) -> Vec<f64> {
         let operation = self.operation();
         let timeline = Timeline::of(recordings);
@@ -246,8 +246,8 @@ impl Bench<'_> {
         Forest { epoch: 1, hosts: search.hosts().to_vec(), trees: vec![tree.clone()], rules }
     }
 
-    /// From the tree that is best at the smallest size on: changes that its own stages suggest, each kept if it is faster. Gives the time
-    /// until the last one that was kept.
+    /// Follows hints from the tree that is best at the smallest size on: changes that its own stages suggest, each kept
+    /// if it is faster. Returns the time until the last one that was kept.
     fn follow_hints(&self, search: &mut Search, sizes: &[u64]) -> anyhow::Result<Option<Duration>> {
         let watch = Stopwatch::start();
         let mut kept = None;
@@ -280,8 +280,8 @@ impl Bench<'_> {
         Ok(kept)
     }
 
-    /// What the library that the program is linked with offers: all of its algorithms for the operation. Open MPI's also with waits that yield
-    /// the processor, so that what a tree gains is told from what not spinning gains.
+    /// Returns the peers in the library that the program is linked with: all of its algorithms for the operation. Open
+    /// MPI's also with waits that yield the processor, so that what a tree gains is told from what not spinning gains.
     fn peers(&self, which: Peers) -> anyhow::Result<Vec<Peer>> {
         let launcher = program::launcher_of(Path::new(&self.tune.program[0]), self.tune.mpi)?;
         let peers = match launcher.flavour {
@@ -350,7 +350,7 @@ fn mpich_peers(operation: Collective) -> Vec<(String, Settings)> {
     peers
 }
 
-/// Which ranks ran on which hosts, in the order of the hosts' first ranks.
+/// Returns the hosts with the ranks that ran on each, in the order of the hosts' first ranks.
 pub fn hosts_of(recordings: &[Recording]) -> Vec<Host> {
     let mut hosts: Vec<Host> = Vec::new();
     for recording in recordings {
@@ -368,18 +368,18 @@ fn spans(times_ns: &[f64]) -> String {
     times_ns.iter().map(|time| span_ns(*time)).collect::<Vec<_>>().join(", ")
 }
 
-/// What was found.
+/// Result of the search.
 #[derive(Serialize)]
 struct Found {
     /// Trees that were run.
     n_trees: usize,
-    /// How long it took until the last improvement at the smallest size.
+    /// Time until the last improvement at the smallest size.
     found_after_ns: u64,
-    /// By size, and then by time.
+    /// Rows by size, and then by time.
     rows: Vec<Row>,
 }
 
-/// What a call took in one way.
+/// Time of a call in one way.
 #[derive(Serialize)]
 struct Row {
     size_bytes: u64,
@@ -387,7 +387,7 @@ struct Row {
     what: String,
     is_tree: bool,
     time_ns: f64,
-    /// By the time of the best tree.
+    /// Ratio of the time to that of the best tree.
     ratio: f64,
 }
 

@@ -1,4 +1,4 @@
-//! The monitors: what each gathers, and how that is told.
+//! The monitors: what each gathers, and how that is reported.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use text::figure::{percent, span_ns};
 use text::{Align, Table};
 
-/// Contributors of a node that are told, those that are last most often.
+/// Contributors of a node that are reported, those that are last most often.
 const N_LAST_TOLD: usize = 5;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -34,7 +34,7 @@ pub enum Kind {
 /// A tree that is watched, and what came of it so far.
 pub struct Watched {
     pub sites: Sites,
-    /// Of all pulls.
+    /// Tally of all pulls.
     pub tally: Tally,
     /// Results that came.
     pub n_gathered: u64,
@@ -50,7 +50,7 @@ enum Monitor {
     Scope { source: Source<Tuple>, counts: Weights },
 }
 
-/// What is pulled, and what came with the last pull.
+/// Source of a pull, and the items of the last one.
 struct Source<T> {
     pull: Box<dyn Pull<T>>,
     items: Vec<T>,
@@ -155,7 +155,7 @@ impl Watched {
         self.n_gathered += n;
     }
 
-    /// What is known, for people and for programs. With it an interval ends.
+    /// Returns what is known, for people and for programs. With it an interval ends.
     pub fn tell(&mut self, kernel: &KernelLog) -> (String, Value) {
         let sites = &self.sites;
         match &mut self.monitor {
@@ -213,7 +213,7 @@ impl Watched {
         }
     }
 
-    /// Of the interval that ended, the signal of each stage and its mean in seconds.
+    /// Returns the signal of each stage and its mean in seconds, for the interval that ended.
     pub fn means(&self) -> Vec<(String, f64)> {
         let Monitor::Stages { means, .. } = &self.monitor else { return Vec::new() };
         let tree = self.sites.tree();
@@ -233,7 +233,7 @@ impl Watched {
     }
 }
 
-/// Of all hosts that have a node and that somebody watches.
+/// Gathers from all hosts that have a node and that somebody watches.
 fn gather<T: Send + 'static, E: Into<anyhow::Error>>(
     sites: &Sites,
     n_helpers: usize,
@@ -244,7 +244,7 @@ fn gather<T: Send + 'static, E: Into<anyhow::Error>>(
     Ok(Source::new(Box::new(Gather::new(sources, n_helpers)?)))
 }
 
-/// What contributes, as tables name it.
+/// Returns the name of a contributor in tables.
 fn contributor(sites: &Sites, node: usize, i: usize) -> String {
     match sites.tree().nodes[node].contributors[i] {
         Contributor::Rank(rank) => format!("rank {rank}"),

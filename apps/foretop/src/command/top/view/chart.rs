@@ -14,7 +14,7 @@ use units::span;
 use super::super::band::Band;
 use super::palette::Palette;
 
-/// From here on seconds are hard to read.
+/// The time from which on seconds are hard to read.
 const HOUR: Duration = Duration::from_secs(3600);
 
 /// Room for the figures of the vertical scale.
@@ -22,7 +22,7 @@ const LABEL_WIDTH: u16 = 11;
 /// Braille has two columns of dots in each character.
 const DOTS_PER_CELL: f64 = 2.0;
 
-/// What is drawn, in steps to either side of now.
+/// The content of the chart, in steps to either side of now.
 pub struct Chart<'a> {
     pub history: &'a [f64],
     pub band: &'a Band,

@@ -1,4 +1,4 @@
-//! What the keys do, and how to read a line.
+//! Help on the keys, and on reading a line.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;

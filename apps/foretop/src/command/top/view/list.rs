@@ -18,10 +18,10 @@ const NAME_WIDTHS: (usize, usize) = (16, 34);
 const DRAWING_MIN: usize = 8;
 /// The head of the part of a drawing that looks ahead.
 const AHEAD: &str = "AHEAD";
-/// From this width on there is room for air.
+/// The width from which on there is room for air.
 const WIDE: usize = 100;
 
-/// How wide each column is. What does not fit is left out: first the drawing, then the interval, then the mean.
+/// The widths of the columns. What does not fit is left out: first the drawing, then the interval, then the mean.
 struct Columns {
     name: usize,
     value: usize,

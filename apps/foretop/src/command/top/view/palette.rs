@@ -5,7 +5,7 @@ use ratatui::style::{Color, Modifier, Style};
 /// The accent. One of the sixteen that every terminal has, so that a user's theme applies.
 const ACCENT: Color = Color::Cyan;
 
-/// How each kind of thing looks.
+/// The style of each kind of thing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Palette {
     pub heading: Style,
@@ -20,7 +20,7 @@ pub struct Palette {
 }
 
 impl Palette {
-    /// For terminals with colours.
+    /// Returns the palette for terminals with colours.
     pub fn coloured() -> Self {
         let plain = Self::plain();
         Self {
@@ -31,7 +31,7 @@ impl Palette {
         }
     }
 
-    /// Where colour is not wanted: weight alone.
+    /// Returns the palette for when colour is not wanted: weight alone.
     pub fn plain() -> Self {
         Self {
             heading: Style::new().add_modifier(Modifier::BOLD),

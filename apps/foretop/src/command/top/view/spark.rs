@@ -8,7 +8,7 @@ const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 const DOTS: [[u8; 4]; 2] = [[0x40, 0x04, 0x02, 0x01], [0x80, 0x20, 0x10, 0x08]];
 const BRAILLE: u32 = 0x2800;
 
-/// What the bottom and the top of the line stand for.
+/// The values at the bottom and the top of the line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
     bottom: f64,
@@ -16,7 +16,8 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// From 0, or from what is least if that is below, to what is greatest; a share always from 0 to 1.
+    /// Makes a scale from 0, or from the least value if that is below 0, to the greatest; for a share always from 0 to
+    /// 1.
     pub fn of(history: &[f64], band: &Band, unit: &str) -> Self {
         if unit == "ratio" {
             return Self { bottom: 0.0, top: 1.0 };
@@ -27,7 +28,7 @@ impl Scale {
         Self { bottom, top }
     }
 
-    /// From 0 at the bottom to 1 at the top; 0 where both are the same.
+    /// Returns the height of a value, from 0 at the bottom to 1 at the top; 0 if both are the same.
     fn share(self, value: f64) -> f64 {
         let span = self.top - self.bottom;
         if span > 0.0 { ((value - self.bottom) / span).clamp(0.0, 1.0) } else { 0.0 }

@@ -64,12 +64,12 @@ impl FromStr for NamedExpression {
     }
 }
 
-/// What Prometheus itself takes for the time between two scrapes where many are scraped.
+/// Returns the time between two scrapes that Prometheus itself uses if many are scraped.
 fn default_every() -> Duration {
     Duration::from_secs(15)
 }
 
-/// What the library takes where nothing is said, by a query that does not matter.
+/// Returns the library's defaults, by a query that does not matter.
 fn defaults() -> QuerySettings {
     QuerySettings::new("http://localhost/", "", "").expect("this is an address")
 }
@@ -87,7 +87,8 @@ fn default_timeout() -> Duration {
 }
 
 impl QuerySection {
-    /// What a flag asks for, of the server that another flag names, with so much of the past where a third says that.
+    /// Makes the section for a flag, with the server that another flag names, and with the length of the past that a
+    /// third gives, if any.
     pub fn new(server: String, NamedExpression { name, expr }: NamedExpression, history: Option<Duration>) -> Self {
         Self {
             server,

@@ -30,7 +30,7 @@ pub struct TransferSection {
     pub both_ways: bool,
 }
 
-/// What answers transfers of other hosts.
+/// The settings of the responder, which answers transfers of other hosts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ResponderSection {

@@ -9,7 +9,7 @@ use super::{ANY, COLLECTIVE, Client, array, ask};
 use crate::collective::{Algorithm, Block, Combine, Group};
 use crate::world::Stopped;
 
-/// What is done with parts of different lengths, as `enum foretop_sim_exchange` of the header; the fourth is all to all.
+/// Exchanges of parts of different lengths, as `enum foretop_sim_exchange` of the header; the fourth is all to all.
 const GATHER: c_int = 0;
 const SCATTER: c_int = 1;
 const ALLGATHER: c_int = 2;
@@ -17,7 +17,7 @@ const ALLGATHER: c_int = 2;
 /// Combines values of the second into the first.
 type Fold = fn(&mut [u8], &[u8]);
 
-/// As `struct foretop_sim_parts` of the header: a part for each rank, all in bytes.
+/// Counterpart of `struct foretop_sim_parts` of the header: a part for each rank, all in bytes.
 #[repr(C)]
 pub(in super::super) struct Parts {
     data: *mut u8,
