@@ -1,4 +1,4 @@
-//! Protocols by which processes find that nothing earlier can still arrive.
+//! Protocols by which processes find their lower bounds on time stamps (LBTS): that nothing earlier can still arrive.
 
 use std::fmt;
 use std::str::FromStr;

@@ -2,8 +2,8 @@
 //!
 //! A connection begins as a stranger's and is a guest's from the first thing on that only a legitimate client says: a token that is right,
 //! or a whole request where no token is wanted. Guests stay. Strangers share few places, and where those are taken the
-//! newcomer gets the place of the one who has waited longest, of the address that holds most: a client that says at once
-//! what it wants comes in, however many say nothing.
+//! newcomer gets the place of the one who has waited longest, of the address that holds most (eviction): a client that says
+//! at once what it wants comes in, however many say nothing (slowloris).
 //!
 //! Knows no sockets and no clock; whoever accepts connections asks a [`Door`], and closes those that it turns out.
 #![forbid(unsafe_code)]

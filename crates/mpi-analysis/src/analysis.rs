@@ -29,7 +29,7 @@ pub struct Analysis {
     pub n_disordered: u64,
     /// Records of calls given up before, or of collectors that the tree does not have.
     pub n_strangers: u64,
-    /// Greatest cost of a path in each call.
+    /// Cost of the critical path of each call: the greatest of all its paths.
     pub slowest: Figures,
     /// Parts of a call's time, if the clocks of all hosts are joined.
     pub split: Option<Split>,

@@ -1,5 +1,5 @@
-//! Last arrivals: the path from a root along those for whom the others waited longest, which ends in the culprit, and
-//! how often each was last.
+//! Load imbalance by last arrivals: the path from a root along the contributors for whom the others waited longest, which
+//! ends in the culprit, and how often each contributor was last.
 
 use serde::Serialize;
 

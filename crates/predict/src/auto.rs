@@ -1,5 +1,5 @@
-//! AUTO: several models side by side, fitted anew in turns, and for each lead time the word of those that were least
-//! wrong lately. Where the series has a season, one that knows it is among them.
+//! AUTO: an ensemble of several models, refitted in turns. At each lead, the members with the smallest recent errors
+//! make the forecast. If the series has a season, one member has that season.
 
 mod cost;
 mod record;

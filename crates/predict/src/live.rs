@@ -6,7 +6,7 @@
 //!
 //! # The life of a series
 //!
-//! It begins with its first known sample. With two known samples LAST forecasts, with an error bar that is measured anew as the
+//! It begins with its first known sample; until the first fit it is in its warm-up. With two known samples LAST forecasts, with an error bar that is measured anew as the
 //! series grows. At the policy's first length the model is fitted, again as the series grows to a window, and then
 //! every so often for as long as the policy says. When a fit fails, the samples are not what the model takes them to be: LAST
 //! forecasts again, and the fit is tried again a few samples later. After a gap as long as the window nothing is known any

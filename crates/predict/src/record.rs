@@ -1,4 +1,4 @@
-//! Record of earlier answers to the same question, and the calibration of the next one by them.
+//! Recalibration of the probability of an event by the outcomes of earlier forecasts of it, and their reliability diagram.
 
 use crate::optimize::positive_definite::{cholesky, solve};
 

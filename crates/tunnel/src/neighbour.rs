@@ -23,7 +23,7 @@ use crate::transport::{Arrived, Bytes, Caller};
 
 /// Time limit for a neighbour, from the connection to the last byte of its answer: it is near, or of no use.
 const LIMIT: Duration = Duration::from_secs(1);
-/// Time for which a neighbour that failed is left alone.
+/// Time for which a neighbour that failed is in quarantine: it is not asked (circuit breaker).
 const PAUSE: Duration = Duration::from_secs(30);
 /// The most places that fit into a frame; a group that lacks more places is asked for at the far end.
 const N_WANTED_MAX: usize = 8192;

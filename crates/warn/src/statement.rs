@@ -27,6 +27,7 @@ pub struct Statement {
     pub of: Expression,
     /// The comparison.
     pub comparison: Comparison,
+    /// The threshold, in the unit that was written.
     number: f64,
     /// Text after the number.
     unit: String,

@@ -14,7 +14,7 @@ const N_DECISIONS: usize = 20;
 /// Times, within that time, that it is looked what answers are worth.
 const N_RENEWALS: usize = 5;
 
-/// A warning as it stands: raised from one probability on, and taken back below another.
+/// State of a warning with hysteresis: raised from one probability on, and cleared below another, lower one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Alarm {
     raise: f64,

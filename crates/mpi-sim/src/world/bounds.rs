@@ -1,4 +1,4 @@
-//! Rounds: who may go on when everybody waits.
+//! Rounds that compute the lower bounds on time stamps (LBTS) of all ranks when every rank waits.
 //!
 //! The bounds are those of `docs/decisions/bounds-of-simulated-time.md`, with the rank in place of the process: what a rank waits for stands for the message
 //! that it takes next, and its clock moves on as it computes and sends.

@@ -1,4 +1,4 @@
-//! Thinning: what is done to the oldest of each kind of history, when its time is over or the file is full.
+//! Downsampling (rollup) of the oldest history of each kind, when its time is over or the file is full.
 
 use rusqlite::{Connection, TransactionBehavior};
 use units::Timestamp;

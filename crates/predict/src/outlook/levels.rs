@@ -1,4 +1,5 @@
-//! One series in steps of several lengths, whose forecasts agree (temporal hierarchies, Athanasopoulos et al. 2017).
+//! Reconciliation of one series in steps of several lengths, until its forecasts agree (temporal hierarchies,
+//! Athanasopoulos et al. 2017).
 
 use super::Outlook;
 use super::forecast::between;

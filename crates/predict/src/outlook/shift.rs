@@ -1,4 +1,4 @@
-//! Tells when a series has gone to a level where it has never been.
+//! Detection of level shifts: change points after which a series is at a level where it has never been.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,5 @@
-//! A predicted split that is corrected: who ends early takes over what others are forecast not to get done in time.
+//! A predicted split that is corrected by work stealing: a worker that ends early takes over the units that stragglers are
+//! forecast not to finish in time, or runs the slowest of those units a second time (speculative execution).
 
 use std::collections::BTreeSet;
 

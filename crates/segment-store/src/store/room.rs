@@ -1,4 +1,4 @@
-//! Keeping to the budgets: what was not used for long leaves memory, and what the policy says leaves the disk.
+//! Eviction to keep the budgets: from memory what was not used for long, from the disk what the policy says.
 
 use super::Store;
 use super::writing::slot_of;
