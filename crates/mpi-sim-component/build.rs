@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::{env, fs, io};
 
-/// Of each function: those of C, and those of Fortran's bindings.
+/// Names of each function: those of C, and those of Fortran's bindings.
 const N_NAMES: usize = 5;
 
 fn main() -> io::Result<()> {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::{env, fs, io};
 
-/// What all simulated programs may call; the component that stands before both libraries has it.
+/// Functions that all simulated programs may call; the component that stands before both libraries has it.
 const TABLE: &str = "../mpi-sim-component/calls.txt";
 
 fn main() -> io::Result<()> {

@@ -34,7 +34,7 @@ fn read(line: &str) -> Call<'_> {
     Call { name, c, fortran }
 }
 
-/// What the arguments of some functions mean.
+/// Meaning of the arguments of some functions.
 struct Layout {
     name: String,
     code: String,

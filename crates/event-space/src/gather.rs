@@ -98,7 +98,7 @@ pub struct Scatter<P, T, F> {
 }
 
 impl<P: Pull<T>, T: Clone + Send, F: FnMut(&T) -> usize + Send> Scatter<P, T, F> {
-    /// Behind this stage. What belongs into no buffer is only passed on.
+    /// Returns a stage behind `of`. Tuples that belong into no buffer are only passed on.
     pub fn new(of: P, buffers: Vec<Arc<Buffer<T>>>, to: F) -> Self {
         Self { of, buffers, to }
     }

@@ -19,7 +19,7 @@ pub enum Waits {
 
 /// Names of groups that fit beside a chart.
 const N_GROUPS_NAMED: usize = 20;
-/// Behind the path, so wide that it stands out on both sides.
+/// Width of the outline behind a path, so wide that it stands out on both sides.
 const HOTSPOT_WIDTH: f64 = 9.0;
 /// Unlike any path's: yellow.
 const HOTSPOT: picture::Colour = picture::Colour(0xf0, 0xe4, 0x42);

@@ -98,7 +98,7 @@ impl Session {
         output
     }
 
-    /// What a rank brings to a call, or to each rank in it: numbers whose sum depends on the order.
+    /// Contribution of a rank to a call, or to each rank in it: numbers whose sum depends on the order.
     fn value(rank: Rank, round: u32) -> [f64; 3] {
         let x = f64::from(rank * 31 + round * 7 + 1);
         [1.0 / x, x * 1e10, (x * 0.37).sin()]

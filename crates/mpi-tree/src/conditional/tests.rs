@@ -67,7 +67,7 @@ fn plain(question: &Question, parts: &[f64]) -> f64 {
 /// Clusters that make the same calls, each as far as it gets.
 struct World {
     machines: Vec<Conditional>,
-    /// By sender and receiver.
+    /// Messages by sender and receiver.
     links: Vec<Vec<VecDeque<Published>>>,
     is_calling: Vec<bool>,
 }

@@ -37,7 +37,7 @@ const COMMENT_AFTER: Duration = Duration::from_secs(15);
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct EventsQuery {
-    /// Which series; may be repeated. All of them by default.
+    /// A series; may be repeated. All series by default.
     #[param(value_type = Option<Vec<String>>, style = Form, explode = true)]
     series: Vec<String>,
     /// Leads in steps, with commas between: at most 32, each from 1 to 3,600.

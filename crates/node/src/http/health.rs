@@ -8,7 +8,7 @@ use super::App;
 use super::extract::{NoParameters, Query};
 use crate::api::{ErrorBody, Health, Readiness};
 
-/// How the node is. Always 200 while it serves.
+/// Health of the node. Always 200 while it serves.
 #[utoipa::path(get, path = "/healthz", tag = "health", responses(
     (status = 200, body = Health), (status = "default", description = "refused", body = ErrorBody)))]
 pub(super) async fn healthz(State(app): State<App>, _: Query<NoParameters>) -> Json<Health> {

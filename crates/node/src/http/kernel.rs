@@ -28,7 +28,7 @@ use crate::api::{ErrorBody, ErrorCode};
 /// A first attachment calibrates each probe, which takes seconds. Below what clients wait for a node.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// What the agent measures, what that costs, and who may change it.
+/// The agent's measurements, their cost, and the controller that may change them.
 #[utoipa::path(get, path = "/api/v1/kernel", tag = "kernel", responses(
     (status = 200, body = Object), (status = "default", description = "refused", body = ErrorBody)))]
 pub(super) async fn status(State(app): State<App>, _: Query<NoParameters>) -> Result<Json<Answer>, Refusal> {
@@ -42,7 +42,7 @@ pub(super) async fn summaries(State(app): State<App>, _: Query<NoParameters>) ->
     answer(app, Request::Summaries).await
 }
 
-/// What came of the agent's traced points, with their latest events.
+/// The agent's traced points with their latest events.
 #[utoipa::path(get, path = "/api/v1/kernel/traces", tag = "kernel", responses(
     (status = 200, body = Object), (status = "default", description = "refused", body = ErrorBody)))]
 pub(super) async fn traces(State(app): State<App>, _: Query<NoParameters>) -> Result<Json<Answer>, Refusal> {

@@ -37,7 +37,7 @@ pub(super) async fn list(State(app): State<App>, _: Query<NoParameters>) -> Resu
     app.reads.run(move || Ok(Json(jobs.list()?))).await
 }
 
-/// What is seen of a job, from the first question about it on.
+/// State of a job, observed from the first request on.
 #[utoipa::path(get, path = "/api/v1/mpi/jobs/{job}", tag = "mpi", params(("job" = String, Path)), responses(
     (status = 200, body = MpiJobDetail), (status = "default", description = "refused", body = ErrorBody)))]
 pub(super) async fn detail(

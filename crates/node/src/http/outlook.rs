@@ -26,7 +26,7 @@ const WITHIN_DEFAULT: Duration = Duration::from_secs(1800);
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct OutlookQuery {
-    /// How far to look ahead, at most 14d; 24h by default.
+    /// Time to look ahead, at most 14d; 24h by default.
     #[param(value_type = Option<String>, example = "24h")]
     horizon: Duration,
     /// Share of values to come that the bounds are meant to hold, in (0, 1); 0.95 by default.
@@ -72,7 +72,7 @@ pub(super) async fn outlook(
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct HindcastQuery {
-    /// How long before, at most 14d; 24h by default.
+    /// Lead of the forecasts, at most 14d; 24h by default.
     #[param(value_type = Option<String>, example = "6h")]
     lead: Duration,
     /// Share of values that the bounds are meant to hold, in (0, 1); 0.95 by default.
@@ -97,7 +97,7 @@ impl FromQuery for HindcastQuery {
     }
 }
 
-/// What would have been said of past steps hours or days before.
+/// Forecasts that would have been made of past steps hours or days before.
 #[utoipa::path(get, path = "/api/v1/series/{id}/hindcast", tag = "forecast", params(("id" = String, Path), HindcastQuery),
     responses((status = 200, body = Hindcast), (status = "default", description = "refused", body = ErrorBody)))]
 pub(super) async fn hindcast(
@@ -113,7 +113,7 @@ pub(super) async fn hindcast(
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct ProbabilityQuery {
-    /// What is asked about: a series, `<`, `<=`, `>` or `>=`, and a number, which may have a unit. `max(…)`, `min(…)` and `mean(…)`
+    /// The condition: a series, `<`, `<=`, `>` or `>=`, and a number, which may have a unit. `max(…)`, `min(…)` and `mean(…)`
     /// of a series are over the whole time. For a series may stand several with `+`, `-` and `/` between spaces, and brackets. Names may stand in
     /// double quotes; those of series that exist need none, whatever they hold.
     #[param(example = "cpu.busy > 90%")]
@@ -121,7 +121,7 @@ pub(super) struct ProbabilityQuery {
     /// The time that it is about, at most 14d; 30min by default.
     #[param(value_type = Option<String>, example = "30min")]
     within: Duration,
-    /// For how long it has to hold; one value is enough by default.
+    /// Time for which it has to hold; one value is enough by default.
     #[param(value_type = Option<String>, example = "5s")]
     r#for: Option<Duration>,
     /// `false` to see no season, neither days and weeks nor others.
@@ -143,7 +143,7 @@ impl FromQuery for ProbabilityQuery {
     }
 }
 
-/// How probable it is that a statement about a series comes true.
+/// Probability that a statement about a series comes true.
 #[utoipa::path(get, path = "/api/v1/probability", tag = "forecast", params(ProbabilityQuery),
     responses((status = 200, body = Probability), (status = "default", description = "refused", body = ErrorBody)))]
 pub(super) async fn probability(
@@ -154,7 +154,7 @@ pub(super) async fn probability(
     app.reads.run(move || Ok(Json(hub.probability(&query.asked(&hub)?)?).into_response())).await
 }
 
-/// What was, what may come, and the line that a statement asks about, as a picture.
+/// Picture of the past, of possible futures, and of the threshold of a statement.
 #[utoipa::path(get, path = "/api/v1/probability.png", tag = "forecast", params(ProbabilityQuery),
     responses((status = 200, content_type = "image/png", body = [u8]), (status = "default", description = "refused", body = ErrorBody)))]
 pub(super) async fn picture(

@@ -53,7 +53,7 @@ pub(super) async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// What a rule would have done.
+/// Warnings that a rule would have given over the past.
 #[utoipa::path(post, path = "/api/v1/rules/try", tag = "forecast", request_body = RuleTrial,
     responses((status = 200, body = TriedRule), (status = "default", description = "refused", body = ErrorBody)))]
 pub(super) async fn test(

@@ -28,7 +28,7 @@ pub(super) struct RunTimeQuery {
     /// CPU time that the task needs, of all its threads together, in seconds: 0.001 to 10,000,000.
     #[param(value_type = f64, example = 10)]
     cpu_seconds: Duration,
-    /// How many threads share the work; 1 by default.
+    /// Number of threads that share the work; 1 by default.
     #[param(value_type = Option<u32>, example = 1)]
     threads: u32,
     /// Share of tasks that the bounds are meant to hold, in (0, 1); 0.95 by default.
@@ -48,7 +48,7 @@ impl FromQuery for RunTimeQuery {
     }
 }
 
-/// How long a task takes that starts at once, as a distribution.
+/// Distribution of the time that a task takes if it starts at once.
 #[utoipa::path(get, path = "/api/v1/runtime", tag = "forecast", params(RunTimeQuery),
     responses((status = 200, body = RunTime), (status = "default", description = "refused", body = ErrorBody)))]
 pub(super) async fn run_time(State(app): State<App>, Query(query): Query<RunTimeQuery>) -> Result<Response, Refusal> {

@@ -76,7 +76,7 @@ pub(super) async fn samples(
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct ForecastQuery {
-    /// How far to look ahead; 30s by default.
+    /// Time to look ahead; 30s by default.
     #[param(value_type = Option<String>, example = "30s")]
     horizon: Duration,
     /// Share of values to come that the bounds are meant to hold, in (0, 1); 0.95 by default.
@@ -107,7 +107,7 @@ pub(super) async fn forecast(
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct RememberedQuery {
-    /// How far ahead these forecasts looked: one of the leads that `accuracy` lists.
+    /// Lead of these forecasts: one of the leads that `accuracy` lists.
     #[param(value_type = String, example = "60s")]
     lead: Duration,
     /// First moment, or a length of time before now; 10 minutes before `to` by default.
@@ -126,7 +126,7 @@ impl FromQuery for RememberedQuery {
     }
 }
 
-/// What the node said back then, by the moments it was for.
+/// Forecasts that the node made at the time, by the moments that they were for.
 #[utoipa::path(get, path = "/api/v1/series/{id}/forecasts", tag = "series", params(("id" = String, Path), RememberedQuery),
     responses((status = 200, body = Remembered), (status = "default", description = "refused", body = ErrorBody)))]
 pub(super) async fn remembered(
@@ -138,7 +138,7 @@ pub(super) async fn remembered(
     answer(&app, move |hub| Ok(hub.remembered(&id, query.lead, range)?)).await
 }
 
-/// How the forecasts did, beside what LAST and MEAN would have said.
+/// Accuracy of the forecasts, beside that of LAST and MEAN.
 #[utoipa::path(get, path = "/api/v1/series/{id}/accuracy", tag = "series", params(("id" = String, Path)), responses(
     (status = 200, body = Accuracy), (status = "default", description = "refused", body = ErrorBody)))]
 pub(super) async fn accuracy(

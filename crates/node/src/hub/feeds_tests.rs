@@ -120,7 +120,7 @@ impl World {
         (0..n).for_each(|_| self.tick());
     }
 
-    /// What is wrong with the feed; the host is never sampled here.
+    /// Returns the problems of the feed; the host is never sampled here.
     fn problems(&self) -> Vec<String> {
         self.hub.health().problems.into_iter().filter(|problem| problem.starts_with("gpus")).collect()
     }

@@ -40,7 +40,7 @@ struct World {
     hub: Arc<Hub>,
     sampler: Sampler,
     n_ticks: u32,
-    /// Where models catch up and fits are made, if not right after their tick.
+    /// Threads in which models catch up and fits are made, if not right after their tick.
     catch_up: Option<CatchUp>,
     fitter: Option<Fitter>,
     writing: store::Running,

@@ -30,7 +30,7 @@ impl World {
         Folder::create(&self.root.path().join("jobs").join(job)).unwrap()
     }
 
-    /// What the followers do by themselves four times a second.
+    /// Does the followers' own work of each quarter of a second.
     fn poll(&self) {
         self.clock.pass(Duration::from_secs(1));
         for one in self.jobs.followed.lock().unwrap().values() {

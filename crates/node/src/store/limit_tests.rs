@@ -6,12 +6,12 @@ use std::thread;
 use super::tests::{about, at, live_through, odd_tick, odd_value, values};
 use super::*;
 
-/// What some hours of twenty odd series fill, with all levels of thinning.
+/// Bytes that some hours of twenty odd series fill, with all levels of downsampling.
 const TINY: ByteCount = ByteCount::new(512 << 10);
 
 const N_SERIES: i64 = 20;
 
-/// On disk, because in memory nothing is kept for longer than an hour.
+/// A store on disk, because in memory nothing is kept for longer than an hour.
 fn open_tiny(directory: &Path) -> (Store, Running) {
     let week = Duration::from_secs(7 * 86_400);
     let (store, running) = Opened::open(Some(directory), week, TINY).unwrap().run(&Watch::default()).unwrap();
@@ -28,7 +28,7 @@ fn wide_tick(seconds: i64) -> Batch {
     Batch { rows: rows.collect(), tick: odd_tick(seconds).tick, ..Batch::default() }
 }
 
-/// How many samples are in the means of a series, and the moments of the first minute and of the first hour.
+/// Returns the number of samples in the means of a series, and the moments of the first minute and of the first hour.
 fn n_in_means(store: &Store, key: i64) -> (u32, Option<i64>, Option<i64>) {
     let minutes = store.read(|sql| read::minutes(sql, key, at(-86_400)..at(86_400))).unwrap();
     let first = |table| {

@@ -258,10 +258,10 @@ fn a_backlog_is_bounded_and_the_oldest_go_first() {
     assert_eq!(batches[0].added.len(), 1, "the series itself was given up");
 }
 
-/// What the first versions wrote into an empty store.
+/// Content of an empty store of the first versions.
 const VERSION_1: &str = include_str!("../../../../testdata/store/version-1.sql");
 
-/// What 0.1.0 has made of such a store, or of an empty one.
+/// Content of such a store, or of an empty one, after 0.1.0 has opened it.
 const VERSION_2: &str = include_str!("../../../../testdata/store/version-2.sql");
 
 #[track_caller]

@@ -1,4 +1,4 @@
-//! What a stretcher keeps to, whatever it is given.
+//! Properties of stretchers, for any input.
 
 use std::f64::consts::TAU;
 
@@ -30,7 +30,7 @@ pub(super) fn noise(n_samples: usize) -> Vec<f32> {
     (0..n_samples).map(|_| next()).collect()
 }
 
-/// What comes of pieces of input, each with a rate and a tier.
+/// Returns the output of pieces of input, each with a rate and a tier.
 fn stretched<'a>(format: Format, pieces: impl IntoIterator<Item = (&'a [f32], f64, Tier)>) -> Vec<f32> {
     let mut stretcher = Stretcher::new(format, Tier::Full).expect("a good format");
     let mut output = Vec::new();

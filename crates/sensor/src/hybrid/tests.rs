@@ -37,7 +37,7 @@ impl Probe for Scripted {
     }
 }
 
-/// What the sensor says at `at_s` seconds, and whether something went wrong.
+/// Returns the reading of the sensor at `at_s` seconds, and whether something went wrong.
 fn tick(hybrid: &mut Hybrid<Scripted>, at_s: u64, by_load: f64, by_vmstat: f64) -> (Vec<(String, f64)>, bool) {
     let (mut readings, mut text, mut cores) = (Readings::default(), Vec::new(), Vec::new());
     let mut tick = Tick {

@@ -1,4 +1,4 @@
-//! What was measured and what was said, from memory and store.
+//! Measured samples and remembered forecasts, from memory and store.
 
 use super::*;
 
