@@ -154,8 +154,8 @@ run_python() {
     begin "python: what peers need"
     scripts/python-peers.sh
     begin "python: peers"
-    noting_skipped .venv/peers/bin/pytest python/tests/test_{boom,crossval_peers,howto,statsforecast}.py \
-        -k "statsforecast or boom"
+    noting_skipped .venv/peers/bin/pytest python/tests/test_{boom,crossval_peers,howto,sktime,statsforecast}.py \
+        -k "statsforecast or boom or sktime"
 }
 
 # Runs pytest, and notes how many tests it skipped and why, for the end.
