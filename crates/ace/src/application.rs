@@ -221,7 +221,7 @@ impl From<Span> for String {
 }
 
 impl Applications {
-    /// Reads a TOML file; see `docs/howto/mpi-ace.md`.
+    /// Reads a TOML file; see `docs/howto/ace.md`.
     ///
     /// # Errors
     /// [`ApplicationError`] with the line and key that are wrong, or with what contradicts itself.
