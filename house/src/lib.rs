@@ -95,7 +95,9 @@ pub enum Breach {
          person (docs/style.md), for example in `{example}`"
     )]
     Headless { package: String, n: usize, allowed: usize, example: String },
-    #[error("{n} doc comments of {package} open with a clause or a preposition, and {allowed} may: lower that number in `HEADLESS` to {n}")]
+    #[error(
+        "{n} doc comments of {package} open with a clause or a preposition, and {allowed} may: lower that number in `HEADLESS` to {n}"
+    )]
     FewerHeadless { package: String, n: usize, allowed: usize },
     #[error("the list of rooms in ARCHITECTURE.md lacks {package}, which its manifest puts on {}", floor_text(*floor))]
     NotListed { package: String, floor: Option<u32> },
@@ -291,7 +293,8 @@ fn unused(package: &Package) -> Vec<Breach> {
 }
 
 fn headless(package: &Package) -> Option<Breach> {
-    let sources = package.sources.iter().filter(|source| source.kind == Kind::Normal && package.place == Place::OnAFloor);
+    let sources =
+        package.sources.iter().filter(|source| source.kind == Kind::Normal && package.place == Place::OnAFloor);
     let lines: Vec<&str> = sources.flat_map(|source| summary::headless(&source.text)).collect();
     let allowed = HEADLESS.iter().find(|(name, _)| *name == package.name).map_or(0, |(_, n)| *n);
     let (name, n) = (package.name.clone(), lines.len());

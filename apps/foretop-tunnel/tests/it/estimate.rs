@@ -51,7 +51,9 @@ fn zstd_alone_has_the_level_of_its_program_and_says_so() {
     };
     assert!(shown(&[]).contains("\nzstd-27, level 3 "), "{}", shown(&[]));
     assert!(shown(&["--level", "9"]).contains("\nzstd-27, level 9 "));
-    let json = |level: &str| serde_json::from_str::<serde_json::Value>(&shown(&["--format", "json", "--level", level])).unwrap();
+    let json = |level: &str| {
+        serde_json::from_str::<serde_json::Value>(&shown(&["--format", "json", "--level", level])).unwrap()
+    };
     assert_eq!(json("paced")["wire_bytes"], json("3")["wire_bytes"]);
     assert_eq!(json("paced")["level"], "3");
 }

@@ -82,10 +82,9 @@ fn draw_footer(frame: &mut Frame<'_>, area: Rect, state: &State, palette: &Palet
         ]),
         Mode::Help => Line::styled("any key goes back", palette.dim),
         Mode::Detail => Line::styled("Esc list   + - horizon   ↑ ↓ signal   ? help   q quit", palette.dim),
-        Mode::List => Line::styled(
-            "/ filter  t n v u c sort  r reverse  + - horizon  Enter detail  ? help  q quit",
-            palette.dim,
-        ),
+        Mode::List => {
+            Line::styled("/ filter  t n v u c sort  r reverse  + - horizon  Enter detail  ? help  q quit", palette.dim)
+        }
     };
     frame.render_widget(line, area);
 }

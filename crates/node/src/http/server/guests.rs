@@ -53,7 +53,8 @@ impl Guests {
         let mut seated = self.seated();
         let leaves = (seated.guests.len() >= GUESTS_MAX).then(|| seated.who_leaves(guest.address));
         let is_full = leaves == Some(None);
-        let problem = is_full.then(|| format!("all {GUESTS_MAX} connections that there can be are asking for something"));
+        let problem =
+            is_full.then(|| format!("all {GUESTS_MAX} connections that there can be are asking for something"));
         seated.outage.note(ANSWERING, problem.as_deref());
         if let Some(problem) = problem {
             return Err(problem);
