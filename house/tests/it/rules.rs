@@ -110,7 +110,7 @@ fn low_floors_do_no_io() {
 fn libraries_leave_arguments_to_programs() {
     let found = breaches_of(&[using(package("node", 5), "clap", Kind::Normal)]);
     assert!(matches!(&found[..], [Breach::Forbidden { .. }]), "{found:?}");
-    assert_eq!(breaches_of(&[using(package("foretop", 6), "clap", Kind::Normal)]), []);
+    assert_eq!(breaches_of(&[using(package("program", 6), "clap", Kind::Normal)]), []);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What the tests start: with `hold SCENARIO` it makes that load until it is killed, and else it is a worker.
+//! Program that the tests start: with `hold SCENARIO` it makes that load until it is killed, and else it is a worker.
 #![forbid(unsafe_code)]
 
 use std::{

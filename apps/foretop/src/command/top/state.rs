@@ -329,6 +329,8 @@ fn sort_by_figure(rows: &mut [&Row], figure: impl Fn(&Row) -> Option<f64>) {
 mod tests {
     use std::time::Duration;
 
+    use units::Timestamp;
+
     use super::super::sample;
     use super::*;
 
@@ -341,6 +343,20 @@ mod tests {
         let mut state = sample::state();
         state.sort = Sort::Change;
         assert_eq!(names(&state), ["load.1m", "cpu.availability.vmstat", "memory.available", "swap.used"]);
+    }
+
+    #[test]
+    fn zeros_come_after_what_moves_and_single_cores_last() {
+        let mut state = sample::state();
+        let mut list = sample::list(&["cpu.0.busy", "cpu.guest", "cpu.busy", "memory.available"]);
+        list.series[0].labels.insert("core".to_owned(), "0".to_owned());
+        list.series.iter_mut().for_each(|series| series.last = None);
+        state.apply(Update::Series(list));
+        for (idx, value) in [(0, 0.5), (1, 0.0), (2, 0.5), (3, 1e9)] {
+            state.rows[idx].push(Timestamp::from_nanos(0), Some(value));
+        }
+        state.rows[2].push(Timestamp::from_nanos(1_000_000_000), Some(0.0));
+        assert_eq!(names(&state), ["cpu.busy", "memory.available", "cpu.guest", "cpu.0.busy"]);
     }
 
     #[test]

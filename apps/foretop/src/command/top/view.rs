@@ -123,6 +123,12 @@ mod tests {
     }
 
     #[test]
+    fn eighty_columns_have_room_for_heads_and_keys() {
+        let shown = to_text(&sample::state(), 80, 8).unwrap();
+        assert!(shown.contains("AHEAD") && shown.contains("95 % BETWEEN\n") && shown.contains("q quit\n"), "{shown}");
+    }
+
+    #[test]
     fn a_narrow_terminal_keeps_name_and_value() {
         check(
             &sample::state(),
@@ -134,7 +140,7 @@ mod tests {
                 load.1m           1.97 tasks  3.00 tasks
                 memory.available    11.2 GiB    11.2 GiB
                 swap.used                  -
-                / filter   t n v u c sort   r reverse
+                / filter  t n v u c sort  r reverse  + -
             "#]],
         );
     }
@@ -151,7 +157,7 @@ mod tests {
                 load.1m           1.97 tasks  3.00 tasks   1.59 … 4.41 tasks
                 memory.available    11.2 GiB    11.2 GiB     10.5 … 11.8 GiB
                 swap.used                  -
-                / filter   t n v u c sort   r reverse   + - horizon   Enter
+                / filter  t n v u c sort  r reverse  + - horizon  Enter deta
             "#]],
         );
     }
