@@ -350,7 +350,10 @@ mod tests {
         let mut state = sample::state();
         let mut list = sample::list(&["cpu.0.busy", "cpu.guest", "cpu.busy", "memory.available"]);
         list.series[0].labels.insert("core".to_owned(), "0".to_owned());
-        list.series.iter_mut().for_each(|series| series.last = None);
+        for series in &mut list.series {
+            (series.last, series.source) = (None, api::Source::Sensor);
+        }
+        state.sort = Sort::Table;
         state.apply(Update::Series(list));
         for (idx, value) in [(0, 0.5), (1, 0.0), (2, 0.5), (3, 1e9)] {
             state.rows[idx].push(Timestamp::from_nanos(0), Some(value));
