@@ -53,6 +53,9 @@ class Forecaster(BaseForecaster):
         "requires-fh-in-fit": False,
     }
 
+    # The model itself is what remembers.
+    _config: ClassVar[dict[str, Any]] = {"remember_data": False}
+
     def __init__(
         self,
         spec: str = "AUTO",
