@@ -5,8 +5,8 @@
 #![forbid(unsafe_code)]
 
 mod document;
+mod language;
 mod paths;
-mod summary;
 mod workspace;
 
 use std::cmp::Ordering;
@@ -90,15 +90,14 @@ pub enum Breach {
          dev-dependencies if tests use it"
     )]
     Unused { package: String, dependency: String },
+    #[error("{n} {rule} of {package}, where {allowed} are allowed (docs/style.md), for example `{example}`")]
+    Language { package: String, rule: &'static str, n: usize, allowed: usize, example: String },
+    #[error("{n} {rule} of {package}, where {allowed} are allowed: lower that number in house/src/lib.rs to {n}")]
+    Lower { package: String, rule: &'static str, n: usize, allowed: usize },
     #[error(
-        "{n} doc comments of {package} open with a clause or a preposition, and {allowed} may: begin with a noun or a verb in the third \
-         person (docs/style.md), for example in `{example}`"
+        "{n} public types share their name with another one, where {N_SHARED_TYPES} did: give a new one a second word, or lower the number"
     )]
-    Headless { package: String, n: usize, allowed: usize, example: String },
-    #[error(
-        "{n} doc comments of {package} open with a clause or a preposition, and {allowed} may: lower that number in `HEADLESS` to {n}"
-    )]
-    FewerHeadless { package: String, n: usize, allowed: usize },
+    SharedTypes { n: usize },
     #[error("the list of rooms in ARCHITECTURE.md lacks {package}, which its manifest puts on {}", floor_text(*floor))]
     NotListed { package: String, floor: Option<u32> },
     #[error("the list of rooms in ARCHITECTURE.md has {room}, and there is no such package")]
@@ -193,18 +192,18 @@ const UNIFY: &str = "unify";
 const FORBIDDEN_IN_LIBRARIES: &[(&str, &str)] =
     &[("anyhow", PROGRAM), ("clap", PROGRAM), ("tracing-subscriber", PROGRAM)];
 
-/// The number of doc comments that may open with a clause or a preposition, in packages that have any: help texts of commands. It only falls.
-pub const HEADLESS: &[(&str, usize)] = &[
-    ("command-line", 10),
-    ("foretop", 37),
-    ("foretop-kernel", 38),
-    ("foretop-mpi", 30),
-    ("foretop-play", 14),
-    ("foretop-sched", 17),
-    ("foretop-sim", 19),
-    ("foretop-tools", 115),
-    ("foretop-tunnel", 7),
-];
+const HEADLESS: &str = "doc comments that open with a clause or a preposition";
+const LONG: &str = "comment lines that do not end before column 120";
+const PRIVATE: &str = "public names with a word that the field has another one for";
+
+/// The number of doc comments that may open with a clause or a preposition, in packages that have any. It only falls.
+const HEADLESS_ALLOWED: &[(&str, usize)] = &[];
+
+/// The number of public names with private words, in packages that have any. It only falls.
+const PRIVATE_ALLOWED: &[(&str, usize)] = &[];
+
+/// The number of public types that share their name with another one. It only falls.
+const N_SHARED_TYPES: usize = 0;
 
 /// Every rule that does not hold for these packages and this list of rooms, in the order of the packages, then of
 /// the list.
@@ -223,7 +222,11 @@ pub fn breaches(packages: &[Package], rooms: &[Room]) -> Vec<Breach> {
             }
         }
         found.extend(unused(package));
-        found.extend(headless(package));
+        found.extend(language(package));
+    }
+    let n = language::n_shared_types(packages);
+    if n > N_SHARED_TYPES {
+        found.push(Breach::SharedTypes { n });
     }
     found.extend(disagreements(packages, rooms));
     found
@@ -292,17 +295,23 @@ fn unused(package: &Package) -> Vec<Breach> {
         .collect()
 }
 
-fn headless(package: &Package) -> Option<Breach> {
-    let sources =
-        package.sources.iter().filter(|source| source.kind == Kind::Normal && package.place == Place::OnAFloor);
-    let lines: Vec<&str> = sources.flat_map(|source| summary::headless(&source.text)).collect();
-    let allowed = HEADLESS.iter().find(|(name, _)| *name == package.name).map_or(0, |(_, n)| *n);
-    let (name, n) = (package.name.clone(), lines.len());
-    match n.cmp(&allowed) {
-        Ordering::Greater => Some(Breach::Headless { package: name, n, allowed, example: lines[0].to_owned() }),
-        Ordering::Less => Some(Breach::FewerHeadless { package: name, n, allowed }),
-        Ordering::Equal => None,
-    }
+/// The rules of language that a package breaks, or keeps better than its numbers say.
+fn language(package: &Package) -> Vec<Breach> {
+    let lists: [(&'static str, &'static [(&'static str, usize)], Vec<&str>); 3] = [
+        (HEADLESS, HEADLESS_ALLOWED, language::headless(package).collect()),
+        (LONG, &[], language::long(package).collect()),
+        (PRIVATE, PRIVATE_ALLOWED, language::private_names(package).collect()),
+    ];
+    let breach = |(rule, list, found): (&'static str, &[(&str, usize)], Vec<&str>)| {
+        let allowed = list.iter().find(|(name, _)| *name == package.name).map_or(0, |(_, n)| *n);
+        let (package, n) = (package.name.clone(), found.len());
+        match n.cmp(&allowed) {
+            Ordering::Greater => Some(Breach::Language { package, rule, n, allowed, example: found[0].trim().to_owned() }),
+            Ordering::Less => Some(Breach::Lower { package, rule, n, allowed }),
+            Ordering::Equal => None,
+        }
+    };
+    lists.into_iter().filter_map(breach).collect()
 }
 
 fn disagreements(packages: &[Package], rooms: &[Room]) -> Vec<Breach> {

@@ -208,6 +208,19 @@ fn doc_comments_begin_with_a_noun_or_a_verb() {
     let source = "//! What it is.\n\n/// The sum.\n/// Of all parts.\nfn sum() {}\n    /// In seconds.\n    /// Whether it is.\n\
                   #[cfg(test)]\nmod tests { /// How\n}\n/// Why not.\n";
     let found = |kind| breaches_of(&[with_source(package("series", 1), kind, source)]);
-    let breach = Breach::Headless { package: "series".into(), n: 2, allowed: 0, example: "What it is.".into() };
-    assert_eq!((found(Kind::Normal), found(Kind::Development)), (vec![breach], vec![]));
+    let Breach::Language { n, allowed, example, .. } = &found(Kind::Normal)[0] else { panic!("no breach") };
+    assert_eq!((*n, *allowed, example.as_str()), (2, 0, "What it is."));
+    assert_eq!(found(Kind::Development), []);
+}
+
+#[test]
+fn comments_end_before_column_120_and_public_names_have_the_fields_words() {
+    let found = |line: &str| breaches_of(&[with_source(package("series", 1), Kind::Normal, line)]).len();
+    assert_eq!((found(&format!("// {}", "word ".repeat(30))), found(&format!("// {}", "x".repeat(130)))), (1, 0));
+    for name in ["pub fn n_told() {", "pub struct Kept;", "pub said: u32,", "pub const unsafe fn tell() {", "pub mod word;"] {
+        assert_eq!(found(name), 1, "{name}");
+    }
+    for name in ["fn told() {", "pub(crate) fn told() {", "pub fn saidly() {", "pub use told;", "pub struct Keyword;"] {
+        assert_eq!(found(name), 0, "{name}");
+    }
 }
