@@ -17,8 +17,8 @@ const PRIVATE_WORDS: [&str; 15] = [
     "speaker", "speakers",
 ];
 
-/// The column before which comment lines end.
-const COLUMN_MAX: usize = 120;
+/// The longest line of a comment, in characters.
+const LINE_MAX: usize = 120;
 
 /// Lines of libraries and programs, those of their tests left out.
 pub(crate) fn lines(package: &Package) -> impl Iterator<Item = &str> {
@@ -39,10 +39,16 @@ pub(crate) fn headless(package: &Package) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the comment lines that are too long, those without a space to break at left out.
+/// Returns the comment lines that are too long. Those in fenced blocks and tables may be, and those without a space to
+/// break at.
 pub(crate) fn long(package: &Package) -> impl Iterator<Item = &str> {
-    let text = |line: &str| line.trim_start().strip_prefix("//").map(|text| text.trim_start_matches(['/', '!', ' ']).contains(' '));
-    lines(package).filter(move |line| line.chars().count() >= COLUMN_MAX && text(line) == Some(true))
+    let mut is_fenced = false;
+    lines(package).filter(move |line| {
+        let comment = line.trim_start().strip_prefix("//").map(|text| text.trim_start_matches(['/', '!', ' ']));
+        is_fenced = comment.is_some_and(|text| is_fenced != text.starts_with("```"));
+        let can_break = comment.is_some_and(|text| text.contains(' ') && !text.starts_with('|'));
+        can_break && !is_fenced && line.chars().count() > LINE_MAX
+    })
 }
 
 /// Returns the names of public items that have a private word in them.

@@ -193,7 +193,7 @@ const FORBIDDEN_IN_LIBRARIES: &[(&str, &str)] =
     &[("anyhow", PROGRAM), ("clap", PROGRAM), ("tracing-subscriber", PROGRAM)];
 
 const HEADLESS: &str = "doc comments that open with a clause or a preposition";
-const LONG: &str = "comment lines that do not end before column 120";
+const LONG: &str = "comment lines of more than 120 characters";
 const PRIVATE: &str = "public names with a word that the field has another one for";
 
 /// The number of doc comments that may open with a clause or a preposition, in packages that have any. It only falls.
