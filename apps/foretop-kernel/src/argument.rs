@@ -14,10 +14,10 @@ use secret::{Form, Privacy};
 use crate::command::failed;
 use crate::mpi_calls::{self, WithMpi};
 
-/// Which agent to ask: by its socket, or through a node that was started with `foretop up --kernel`.
+/// The agent to ask: by its socket, or through a node that was started with `foretop up --kernel`.
 #[derive(Args)]
 pub struct AgentAt {
-    /// Where the agent listens
+    /// The agent's socket
     #[arg(long, value_name = "PATH", default_value = DEFAULT_SOCKET)]
     socket: PathBuf,
 
@@ -90,33 +90,34 @@ fn of_node(error: ClientError) -> Failure {
     }
 }
 
-/// Where counters come from.
+/// Source of counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Source {
-    /// Programs in the kernel where they can be loaded, else /proc, with a note
+    /// Programs in the kernel if they can be loaded, else /proc, with a note
     Best,
-    /// Programs in the kernel, or nothing
+    /// Programs in the kernel only
     Bpf,
-    /// What /proc counts anyway: no root, no probes, no times
+    /// Counts of /proc only: no root, no probes, no times
     Proc,
 }
 
-/// Which subsystems of what, and how they are read.
+/// Subsystems to measure, the node, and the source of counters.
 #[derive(Args)]
 pub struct Measured {
     /// Subsystems: cpu, task, vm, fs … [default: all]
     #[arg(value_name = "SUBSYSTEM")]
     subsystems: Vec<String>,
 
-    /// Points of your own, in TOML: tracepoints, functions and USDT probes; docs/kernel/user.md. Without names of subsystems, these alone
+    /// Points of your own, in TOML: tracepoints, functions and USDT probes; docs/kernel/user.md. Without names of
+    /// subsystems, only these
     #[arg(long, value_name = "FILE.toml")]
     points: Option<PathBuf>,
 
-    /// What to measure: `host`, `cgroup:/sys/fs/cgroup/…`, or `tree:PID` for a process and its descendants
+    /// The node to measure: `host`, `cgroup:/sys/fs/cgroup/…`, or `tree:PID` for a process and its descendants
     #[arg(long, default_value = "host")]
     node: String,
 
-    /// Where counters come from
+    /// The source of counters
     #[arg(long, value_enum, default_value_t = Source::Best)]
     pub source: Source,
 

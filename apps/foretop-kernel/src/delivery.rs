@@ -16,10 +16,11 @@ use crate::capture::beside;
 /// A file of many gigabytes takes so long through a slow link.
 const UPLOAD_MAX: Duration = Duration::from_secs(3600);
 
-/// Where to, if anywhere.
+/// The destination of a copy, if any.
 #[derive(Args)]
 pub struct Delivery {
-    /// Where a copy of the finished file goes, and of the .info beside it: a folder, or an http:// or https:// URL to PUT them below
+    /// The destination for a copy of the finished file and its .info: a folder, or an http:// or https:// URL to PUT
+    /// them below
     #[arg(long, value_name = "FOLDER|URL")]
     to: Option<String>,
 

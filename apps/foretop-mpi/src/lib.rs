@@ -20,13 +20,13 @@ use program::{Failure, Progress};
 /// Asks a program for its MPI library, before MPI is begun: `foretop mpi` finds the launcher by the answer.
 pub const LIBRARY_FLAG: &str = "--mpi-library";
 
-/// What of a run's results goes where.
+/// Output of a run's results.
 #[derive(Args, Clone, Debug)]
 pub struct Output {
     /// Write all results to this file, as JSON Lines, while they are measured; `foretop mpi plot` draws them
     #[arg(long, value_name = "FILE.jsonl", help_heading = "Results")]
     pub out: Option<PathBuf>,
-    /// What to print at the end
+    /// Format of the output
     #[arg(long, value_enum, default_value_t, help_heading = "Results")]
     pub format: Format,
     /// Do not print progress
@@ -37,13 +37,13 @@ pub struct Output {
     pub seed: u64,
 }
 
-/// How results are printed.
+/// Format of printed results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For people
+    /// Table for people
     #[default]
     Table,
-    /// As in the result file; see docs/formats/mpi-results.md
+    /// JSON as in the result file; see docs/formats/mpi-results.md
     Json,
     /// One row per rank, size or iteration class
     Csv,

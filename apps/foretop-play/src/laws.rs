@@ -5,22 +5,22 @@ use playback::Limits;
 use predict::Policy;
 use program::Failure;
 
-/// What a listener accepts, and who forecasts.
+/// Limits that a listener accepts, and the model of forecasts.
 #[derive(Args)]
 pub struct Accepted {
-    /// The rate that the listener asks for
+    /// The rate that you want
     #[arg(long, value_name = "RATE", default_value_t = 1.0)]
     pub speed: f64,
 
-    /// The slowest rate that the listener accepts, as a share of that
+    /// The slowest rate that you accept, as a share of --speed
     #[arg(long, value_name = "SHARE", default_value_t = 0.8)]
     pub max_slow: f64,
 
-    /// The fastest rate that the listener accepts, likewise
+    /// The fastest rate that you accept, as a share of --speed
     #[arg(long, value_name = "SHARE", default_value_t = 1.1)]
     pub max_fast: f64,
 
-    /// Media that play starts with, in seconds
+    /// Media to buffer before play starts, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 5.0)]
     pub start: f64,
 

@@ -28,8 +28,8 @@ use text::help::examples;
 
 /// Play sound that slows down instead of stopping
 ///
-/// A medium that arrives at 95 % of its rate is played 5 % slower, with its pitch kept, instead of stopping again and again. The rate follows a forecast of what
-/// arrives, within the limits that you set, and changes by 2 % a second at most.
+/// A medium that arrives at 95 % of its rate is played 5 % slower, with its pitch kept, instead of stopping again and
+/// again. The rate follows a forecast of arrivals, within the limits that you set, and changes by 2 % a second at most.
 #[derive(Parser)]
 #[command(
     name = "foretop-play",

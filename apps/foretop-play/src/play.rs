@@ -30,11 +30,12 @@ use crate::view::{Keys, line, moment_csv};
 /// Arguments of a medium that is played.
 #[derive(Args)]
 pub struct Play {
-    /// What to play: a file, an address that begins with http:// or https://, or - for standard input; WAV, FLAC, MP3, AAC or Vorbis
+    /// The medium: a file, an address that begins with http:// or https://, or - for standard input; WAV, FLAC, MP3,
+    /// AAC or Vorbis
     #[arg(value_name = "MEDIUM", required = true)]
     medium: Option<String>,
 
-    /// What sets the rate
+    /// The law that sets the rate
     #[arg(long, value_enum, default_value_t = Mode::Restricted)]
     mode: Mode,
 
@@ -45,19 +46,21 @@ pub struct Play {
     #[command(flatten)]
     accepted: Accepted,
 
-    /// The medium is made while it is played: keep so much of it waiting, in seconds, and play faster when more is
+    /// Play a medium that is made at the same time: buffer this much of it, in seconds, and play faster if there is
+    /// more
     #[arg(long, value_name = "SECONDS")]
     target: Option<f64>,
 
-    /// Who says what the processor will do: own (what decoding got so far), sensor (of CPU availability, in this process), or the address of a node
+    /// The source of processor forecasts: own (the time that decoding got so far), sensor (of CPU availability, in this
+    /// process), or the address of a node
     #[arg(long, value_name = "WHO", default_value = "own")]
     cpu: Asked,
 
-    /// Who stretches sound; signalsmith is there if the program was built for it
+    /// The stretcher of sound; signalsmith is available if the program was built with it
     #[arg(long, value_enum, default_value_t = stretching::Asked::Own)]
     stretcher: stretching::Asked,
 
-    /// How much of the medium may wait undecoded, in megabytes
+    /// The capacity for undecoded media, in megabytes
     #[arg(long, value_name = "MB", default_value_t = 8.0)]
     capacity: f64,
 
@@ -65,39 +68,41 @@ pub struct Play {
     #[arg(long, value_name = "FILE.wav")]
     out: Option<PathBuf>,
 
-    /// Play without sound, to see how it goes
+    /// Play without sound, for a trial
     #[arg(long, conflicts_with = "out")]
     null: bool,
 
-    /// Do not wait for the clock: play as fast as it can be done, with the same result
+    /// Do not wait for the clock: play as fast as possible, with the same result
     #[arg(long = "virtual")]
     is_virtual: bool,
 
-    /// Let a file arrive as a trace says instead of at once: a CSV file with a column `arrival_rate`, or the name of a trace that is made, such as `mobile`
+    /// Let a file arrive as in a trace instead of at once: a CSV file with a column `arrival_rate`, or the name of a
+    /// generated trace, such as `mobile`
     #[arg(long, value_name = "TRACE")]
     arrival: Option<PathBuf>,
 
-    /// Seed for a trace that is made
+    /// Seed for a generated trace
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// Write ten moments of each second to this CSV file
+    /// Write the state to this CSV file, ten times a second
     #[arg(long, value_name = "FILE.csv")]
     trace: Option<PathBuf>,
 
-    /// Send buffer, arrival and rate as a stream of one measurement a second, which a node shows and forecasts; may be repeated
+    /// Send buffer, arrival and rate as a stream of one measurement a second, for a node to show and forecast; may be
+    /// repeated
     #[arg(long, value_name = "ENDPOINT")]
     publish: Vec<Endpoint>,
 }
 
-/// What sets the rate.
+/// The law that sets the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Mode {
-    /// The request, as long as what arrives lets it go on without a break
+    /// The requested rate, as long as arrivals allow play without a break
     Restricted,
-    /// What arrives: a sender that sends faster or slower steers the player
+    /// The rate of arrival: a sender that sends faster or slower controls the player
     Arrival,
-    /// The request alone
+    /// The requested rate alone
     Off,
 }
 

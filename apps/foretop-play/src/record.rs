@@ -17,15 +17,16 @@ use crate::source::Source;
 
 /// Record how fast a medium arrives, for `foretop play simulate`
 ///
-/// Takes the medium as fast as it comes, plays nothing, and prints media seconds per second, one line for each second.
+/// Reads the medium as fast as it arrives, plays nothing, and prints media seconds per second, one line for each
+/// second.
 #[derive(Args)]
 #[command(after_help = examples(&["foretop play record-trace https://example.org/lecture.mp3 --for 120 > train.csv"]))]
 pub struct Record {
-    /// What to take: a file, an address that begins with http:// or https://, or - for standard input
+    /// The medium: a file, an address that begins with http:// or https://, or - for standard input
     #[arg(value_name = "MEDIUM")]
     medium: String,
 
-    /// Stop after so many seconds
+    /// Stop after this time, in seconds
     #[arg(long = "for", value_name = "SECONDS", default_value_t = 3_600.0)]
     limit: f64,
 }

@@ -18,8 +18,9 @@ use crate::laws::{Accepted, within};
 
 /// Compare the laws that choose the rate, on traces of arrival and by a virtual clock
 ///
-/// A trace is a CSV file with times in its first column and a column of rates, in media seconds per second, as `foretop play record-trace` writes them; or one of those that
-/// are made: steady, markov, step, saw, bursts, outage, slow-sender, slow-disk, mobile, starved. Without any, all that are made.
+/// A trace is a CSV file with times in its first column and a column of rates, in media seconds per second, as `foretop
+/// play record-trace` writes them; or a generated one: steady, markov, step, saw, bursts, outage, slow-sender,
+/// slow-disk, mobile, starved. The default is all generated ones.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop play simulate --law all",
@@ -27,7 +28,7 @@ use crate::laws::{Accepted, within};
     "foretop play simulate mobile outage --seconds 3600 --seed 7 --live",
 ]))]
 pub struct Simulate {
-    /// Files, and names of traces that are made
+    /// Files, and names of generated traces
     #[arg(value_name = "TRACE")]
     traces: Vec<PathBuf>,
 
@@ -39,31 +40,31 @@ pub struct Simulate {
     #[arg(long = "law", value_name = "LAW", default_value = "all")]
     laws: Vec<String>,
 
-    /// How long made traces are
+    /// The length of generated traces, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 1_200.0)]
     seconds: f64,
 
-    /// Seed for made traces
+    /// Seed for generated traces
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// The medium is made while it is played: nothing arrives earlier, and play can be behind
+    /// Simulate a medium that is made at the same time: nothing arrives earlier, and play can be behind
     #[arg(long)]
     live: bool,
 
-    /// Media that the buffer can hold, in seconds
+    /// The capacity of the buffer, in seconds of media
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
     capacity: f64,
 
-    /// Shares of a core that decoding gets, again and again: a CSV file with a column `cpu.availability`, as a node exports it
+    /// Shares of a core that decoding gets, repeated: a CSV file with a column `cpu.availability`, as a node exports it
     #[arg(long, value_name = "FILE.csv")]
     cpu: Option<PathBuf>,
 
-    /// With --cpu: media seconds that a whole core decodes and stretches in a second
+    /// The media seconds that a whole core decodes and stretches in a second, with --cpu
     #[arg(long, value_name = "RATE", default_value_t = 1.5, requires = "cpu")]
     cpu_speed: f64,
 
-    /// Do not look at the processor, to see what that is worth
+    /// Ignore the processor, to see the effect of its forecast
     #[arg(long)]
     blind_to_cpu: bool,
 

@@ -4,12 +4,12 @@ use clap::ValueEnum;
 use playback::stretch::{Error, Format, Stretcher, Tier};
 use program::Failure;
 
-/// As asked for.
+/// Values of `--stretcher`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Asked {
-    /// By WSOLA, in tiers that a busy processor can afford
+    /// WSOLA, in tiers that a busy processor can afford
     Own,
-    /// By the phase vocoder of Signalsmith Audio, without tiers
+    /// The phase vocoder of Signalsmith Audio, without tiers
     Signalsmith,
 }
 

@@ -8,23 +8,23 @@ use stream::{ClientTls, Security, ServerTls};
 
 use program::Failure;
 
-/// What protects connections.
+/// Protection of connections.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Protection")]
 pub struct Protection {
-    /// File with the token that both sides must have; its mode must be 600. Needed beyond this machine
+    /// File with the token that both sides must have; its mode must be 600. Required beyond this machine
     #[arg(long, value_name = "PATH", env = "FORETOP_TOKEN_FILE")]
     token_file: Option<PathBuf>,
 
-    /// PEM file with a worker's certificate. Needed where it listens beyond this machine
+    /// PEM file with a worker's certificate. Required if it listens beyond this machine
     #[arg(long, value_name = "PATH", requires = "tls_key")]
     tls_certificate: Option<PathBuf>,
 
-    /// PEM file with its key
+    /// PEM file with the certificate's key
     #[arg(long, value_name = "PATH", requires = "tls_certificate")]
     tls_key: Option<PathBuf>,
 
-    /// PEM file with the certificates to trust in workers
+    /// PEM file with the certificates of workers to trust
     #[arg(long, value_name = "PATH")]
     tls_authorities: Option<PathBuf>,
 }

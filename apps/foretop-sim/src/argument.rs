@@ -13,25 +13,25 @@ use mpi_sim::result::Simulation;
 use picture::{Kind, Picture};
 use program::{Failure, Progress};
 
-/// How the simulation runs; the result does not depend on it, if what it says of tags is so.
+/// Settings that do not change the result, if the statement about tags is true.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct Running {
-    /// How ranks learn that nothing earlier can arrive: sequential, nmp, cep, nmp+cep, the last three with +det, or
-    /// quantum=LENGTH, which is exact only up to the least latency
+    /// The protocol by which ranks learn that nothing earlier can arrive: sequential, nmp, cep, nmp+cep, the last three
+    /// with +det, or quantum=LENGTH, which is exact only up to the least latency
     #[arg(long, value_name = "PROTOCOL", default_value = "sequential", help_heading = "Running")]
     protocol: Protocol,
 
-    /// How many ranks may run at a time
+    /// The number of ranks that may run at a time
     #[arg(long, value_name = "N", default_value = "1", help_heading = "Running")]
     workers: NonZero<u32>,
 
-    /// Take it that no two ranks send the same tag to one rank: a receive of any source that names its tag then waits for no other rank,
-    /// by sequential and by the protocols with +det
+    /// Assume that no two ranks send the same tag to one rank: with sequential and with the +det protocols, a receive
+    /// of any source that names its tag then waits for no other rank
     #[arg(long, help_heading = "Running")]
     unique_tags: bool,
 }
 
-/// Where results go.
+/// Destination of results.
 #[derive(Args, Clone, Debug)]
 pub struct Out {
     /// Write all results to this file, as JSON Lines

@@ -12,7 +12,7 @@ use text::help::examples;
 
 use command::{availability_study, compose, crossval, internal, mpi, stream, wan, workload};
 
-/// Streams, studies, MPI and emulated networks
+/// Run streams, studies, MPI programs and emulated networks
 #[derive(Parser)]
 #[command(name = "foretop-tools", bin_name = "foretop", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = examples(&["foretop compose examples/host-load.toml", "foretop mpi trace -n 4 -- PROGRAM"]))]

@@ -11,10 +11,10 @@ use stream::{Endpoint, Security};
 use crate::command::stream::wiring::Protection;
 use command_line::failure::OrUsage;
 
-/// Where measurements go, and how they are protected.
+/// Destinations of measurements, and their protection.
 #[derive(Args)]
 pub struct Publishing {
-    /// Send what is measured as a stream; may be repeated
+    /// Send the measurements as a stream; may be repeated
     #[arg(long, value_name = "ENDPOINT")]
     publish: Vec<Endpoint>,
 

@@ -15,7 +15,7 @@ use crate::renamed;
 use command_line::terminal::say;
 use text::help::examples;
 
-/// A `top` that looks ahead: measures this host and forecasts it, with error bars
+/// Measure this host and forecast it, with error bars: a `top` that looks ahead
 #[derive(Parser)]
 #[command(name = "foretop", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = examples(&["foretop up", "foretop top", "foretop ask cpu.availability --horizon 30s"]))]
@@ -24,7 +24,7 @@ pub struct Cli {
     pub command: Command,
 }
 
-/// Each one that is not hidden is in a group of [`catalogue::GROUPS`].
+/// Commands. Each one that is not hidden is in a group of [`catalogue::GROUPS`].
 #[derive(Subcommand)]
 pub enum Command {
     Up(Box<up::Up>),

@@ -20,21 +20,21 @@ pub use node::{NodeAccess, NodeArgs};
 pub use peer::Peer;
 pub use sample_file::SampleFile;
 
-/// For results that are a line or a picture.
+/// Format of results that are a line or a picture.
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 pub enum TextOrJson {
-    /// For people.
+    /// Text for people.
     Text,
-    /// For programs; see docs/formats/cli.md.
+    /// JSON for programs; see docs/formats/cli.md.
     Json,
 }
 
-/// For listings.
+/// Format of listings.
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 pub enum TableOrJson {
-    /// For people.
+    /// Table for people.
     Table,
-    /// For programs; see docs/formats/cli.md.
+    /// JSON for programs; see docs/formats/cli.md.
     Json,
 }
 

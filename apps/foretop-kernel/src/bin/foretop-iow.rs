@@ -15,7 +15,7 @@ use text::figure::{bytes_per_sec, span_ns};
 use text::help::examples;
 use units::ByteCount;
 
-/// Measure a file system: records of one size or of many, each operation timed
+/// Measure a file system: records of one size or of several, each operation timed
 #[derive(Parser)]
 #[command(name = "foretop-iow", bin_name = "foretop iow", version, max_term_width = 100)]
 #[command(after_help = examples(&[
@@ -24,7 +24,7 @@ use units::ByteCount;
     "foretop iow --sweep 4KiB..256KiB --step 4KiB --operations 256",
 ]))]
 struct Iow {
-    /// Where the files are made
+    /// The folder in which files are made
     #[arg(long, value_name = "FOLDER", default_value = ".")]
     folder: PathBuf,
 
@@ -32,47 +32,47 @@ struct Iow {
     #[arg(long, value_name = "SIZE", default_value = "64KiB", conflicts_with = "sweep")]
     size: ByteCount,
 
-    /// Sizes from one to another, each twice the one before
+    /// A range of sizes, each twice the one before
     #[arg(long, value_name = "SIZE..SIZE", value_parser = sizes)]
     sweep: Option<(ByteCount, ByteCount)>,
 
-    /// The same with this much between sizes
+    /// The difference between sizes, instead of a doubling
     #[arg(long, value_name = "SIZE", requires = "sweep")]
     step: Option<ByteCount>,
 
-    /// Data of each file, in as many records as it takes; up to 65,536 of them
+    /// The data of each file, in as many records as needed, at most 65,536
     #[arg(long, value_name = "SIZE", default_value = "64MiB", conflicts_with = "operations")]
     total: ByteCount,
 
-    /// So many records in each file
+    /// The number of records in each file
     #[arg(long, value_name = "N")]
     operations: Option<u64>,
 
-    /// From the begin of one record to that of the next [default: its size]
+    /// The distance from the beginning of one record to that of the next [default: its size]
     #[arg(long, value_name = "SIZE")]
     stride: Option<ByteCount>,
 
-    /// Where the first record begins
+    /// The offset of the first record
     #[arg(long, value_name = "SIZE", default_value = "0B")]
     begin: ByteCount,
 
-    /// What is done: reading makes the files first, untimed
+    /// The operation: reading makes the files first, untimed
     #[arg(long, value_enum, default_value_t = FileMode::Create)]
     mode: FileMode,
 
-    /// How operations pass the kernel
+    /// The path of operations through the kernel
     #[arg(long, value_enum, default_value_t = How::Buffered)]
     access: How,
 
-    /// Tasks at the same time, each with files of its own
+    /// The number of concurrent tasks, each with files of its own
     #[arg(long, value_name = "N", default_value_t = 1)]
     tasks: u32,
 
-    /// Files of each task, one after the other
+    /// The number of files of each task, one after the other
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     files: u32,
 
-    /// Drop what the page cache has of a file before it is used
+    /// Drop a file from the page cache before the file is used
     #[arg(long)]
     clear_caches: bool,
 
@@ -83,21 +83,21 @@ struct Iow {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum FileMode {
-    /// Files are made anew
+    /// Create files
     Create,
-    /// Files are written over
+    /// Overwrite files
     Write,
-    /// Files are read
+    /// Read files
     Read,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum How {
-    /// Through the page cache
+    /// Use the page cache
     Buffered,
-    /// Past it
+    /// Bypass the page cache
     Direct,
-    /// Each write down to the device before the next
+    /// Write each record to the device before the next
     Synchronous,
 }
 

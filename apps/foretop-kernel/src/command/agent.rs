@@ -18,7 +18,7 @@ use crate::argument::{self, Source};
 use crate::capture::{Capture, Origin};
 use crate::delivery::Delivery;
 
-/// Serve controllers on a Unix socket: dormant until one of them turns it on
+/// Serve controllers on a Unix socket; the agent is dormant until one of them turns it on
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop kernel agent",
@@ -28,7 +28,7 @@ use crate::delivery::Delivery;
     "foretop kernel agent --node 0=host --node 7=tree:4711 --socket /tmp/kernel.sock",
 ]))]
 pub struct Agent {
-    /// Where controllers connect; for this user alone, unless --group names others
+    /// The socket that controllers connect to; for this user alone, unless --group names others
     #[arg(long, value_name = "PATH", default_value = DEFAULT_SOCKET)]
     socket: PathBuf,
 
@@ -40,11 +40,12 @@ pub struct Agent {
     #[arg(long, value_name = "N=NODE", value_parser = numbered)]
     node: Vec<(u32, Node)>,
 
-    /// Points of your own, in TOML, as subsystem `user` of each node: tracepoints, functions and USDT probes; docs/kernel/user.md
+    /// Points of your own, in TOML, as subsystem `user` of each node: tracepoints, functions and USDT probes;
+    /// docs/kernel/user.md
     #[arg(long, value_name = "FILE.toml")]
     points: Option<PathBuf>,
 
-    /// Where counters come from
+    /// The source of counters
     #[arg(long, value_enum, default_value_t = Source::Best)]
     source: Source,
 
@@ -52,11 +53,11 @@ pub struct Agent {
     #[arg(long, default_value = "10 s", value_parser = span::parse)]
     interval: Duration,
 
-    /// What all probes may take of a core
+    /// The overhead budget of all probes: a share of a core
     #[arg(long, value_name = "SHARE", value_parser = share_of_core)]
     budget: Option<f64>,
 
-    /// A folder for a file of all that is measured [default: none; controllers ask for summaries]
+    /// A folder for a file of all measurements [default: none; controllers ask for summaries]
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
 
@@ -64,14 +65,14 @@ pub struct Agent {
     #[arg(long, value_enum, default_value_t = FileFormat::Own)]
     format: FileFormat,
 
-    /// Above so many traced events a second, points only count, and there is an alarm
+    /// The rate of traced events, per second, above which points only count and an alarm is raised
     #[arg(long, value_name = "N", default_value_t = RATE_CAP)]
     rate_cap: u64,
 
     #[command(flatten)]
     delivery: Delivery,
 
-    /// Measure from the start, rather than when a controller says so
+    /// Measure from the start, rather than when a controller turns it on
     #[arg(long)]
     on: bool,
 }

@@ -11,17 +11,17 @@ use units::span;
 
 use crate::argument::AgentAt;
 
-/// Which agent, and by what right.
+/// The agent, and the lease to change it.
 #[derive(Args)]
 struct Controlled {
     #[command(flatten)]
     agent: AgentAt,
 
-    /// What `foretop kernel lease` printed, where somebody has a lease
+    /// The token that `foretop kernel lease` printed, if anyone has a lease
     #[arg(long, env = "FORETOP_KERNEL_LEASE")]
     lease: Option<String>,
 
-    /// To this node only, by its number; may be repeated [default: all]
+    /// Apply to this node only, by its number; may be repeated [default: all]
     #[arg(long, value_name = "N")]
     node: Vec<u32>,
 }
@@ -37,7 +37,7 @@ impl Controlled {
 #[derive(Args)]
 #[command(after_help = examples(&["foretop kernel on", "foretop kernel on vm fs --node 7"]))]
 pub struct On {
-    /// Subsystems to turn on, the whole with them [default: the whole as it was set]
+    /// Subsystems to turn on, together with the whole instrumentation [default: the whole as it was set]
     #[arg(value_name = "SUBSYSTEM")]
     subsystems: Vec<String>,
 
@@ -76,11 +76,11 @@ impl Off {
     "foretop kernel set --point fs.Read=trace --point vm.FileMap=inactive",
 ]))]
 pub struct Set {
-    /// What becomes of a point's events: `inactive`, `summary` or `trace`; may be repeated
+    /// The state of a point: `inactive`, `summary` or `trace`; may be repeated
     #[arg(long = "point", value_name = "SUBSYSTEM.POINT=STATE")]
     points: Vec<PointSetting>,
 
-    /// What all probes may take of a core
+    /// The overhead budget of all probes: a share of a core
     #[arg(long, value_name = "SHARE", value_parser = share_of_core)]
     budget: Option<f64>,
 
@@ -88,7 +88,7 @@ pub struct Set {
     #[arg(long, value_parser = span::parse)]
     interval: Option<Duration>,
 
-    /// Limits of the size groups in bytes, ascending; counts begin afresh
+    /// Limits of the size groups in bytes, ascending; counts are reset
     #[arg(long, value_name = "BYTES,…")]
     groups: Option<String>,
 
@@ -109,19 +109,19 @@ impl Set {
     }
 }
 
-/// Get the right to change things alone, for a while; prints the token for `--lease`
+/// Get the exclusive right to change settings for a while; prints the token for `--lease`
 #[derive(Args)]
 #[command(after_help = examples(&["foretop kernel lease --for 10min", "foretop kernel lease --wait --name nightly"]))]
 pub struct Lease {
-    /// How long it lasts
+    /// The length of the lease
     #[arg(long = "for", value_name = "SPAN", default_value = "10min", value_parser = span::parse)]
     how_long: Duration,
 
-    /// Who you are, for those who are refused meanwhile [default: user and process]
+    /// Your name, which is shown to those who are refused meanwhile [default: user and process]
     #[arg(long)]
     name: Option<String>,
 
-    /// Stand in the queue where somebody else has it
+    /// Wait in the queue if someone else has the lease
     #[arg(long)]
     wait: bool,
 
@@ -151,7 +151,7 @@ impl Lease {
 #[derive(Args)]
 #[command(after_help = examples(&["foretop kernel release 1f3a-2"]))]
 pub struct Release {
-    /// What `foretop kernel lease` printed
+    /// The token that `foretop kernel lease` printed
     #[arg(value_name = "TOKEN")]
     token: String,
 

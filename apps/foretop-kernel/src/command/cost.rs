@@ -13,11 +13,13 @@ use text::help::examples;
 use super::failed;
 use crate::argument::Measured;
 
-/// Measure what each probe costs on this host: without it, with it looking away, with it counting; and what it takes of what goes on now
+/// Measure the cost of each probe on this host: without it, with it ignoring events, with it counting; and its cost at
+/// the current load
 #[derive(Args)]
 #[command(after_help = examples(&["foretop kernel cost", "foretop kernel cost vm fs", "foretop kernel cost --traced 1000000000"]))]
 pub struct Cost {
-    /// Instead, trace so many reads of its own into a receiver that only counts, and say what became of each
+    /// Trace instead this many of its own reads into a receiver that only counts, and check that each was received or
+    /// dropped
     #[arg(long, value_name = "N", conflicts_with_all = ["subsystems", "points", "node", "groups"])]
     traced: Option<u64>,
 

@@ -40,11 +40,11 @@ fn wrong(path: &Path) -> impl Fn(record_view::Error) -> Failure + '_ {
     move |error| Failure::work(format!("`{}`: {}", path.display(), Failure::of(error).message))
 }
 
-/// List what a file of records holds: types, how many of each, fields
+/// List the content of a file of records: types, their numbers of records, fields
 #[derive(Args)]
 #[command(after_help = examples(&["foretop kernel show measured/host_20261123180000.kernel"]))]
 pub struct Show {
-    /// In the own format or SDDF
+    /// A file of records, in the own format or SDDF
     #[arg(value_name = "FILE")]
     file: PathBuf,
 }
@@ -67,7 +67,7 @@ impl Show {
     "foretop kernel extract host.kernel 'VM Summary' --format parquet --out vm.parquet",
 ]))]
 pub struct Extract {
-    /// In the own format or SDDF
+    /// A file of records, in the own format or SDDF
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
@@ -79,20 +79,20 @@ pub struct Extract {
     #[arg(value_name = "FIELD")]
     fields: Vec<String>,
 
-    /// As what they are written
+    /// The format of the output
     #[arg(long, value_enum, default_value_t = TableFormat::Csv)]
     format: TableFormat,
 
-    /// A file for them, which Parquet needs [default for CSV: standard output]
+    /// The output file, which Parquet needs [default for CSV: standard output]
     #[arg(long, value_name = "FILE", required_if_eq("format", "parquet"))]
     out: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum TableFormat {
-    /// One record a line; an array's items are parted by spaces
+    /// One record a line; an array's items are separated by spaces
     Csv,
-    /// Columns; arrays are lists, units and meanings stand in the metadata
+    /// Columns; arrays are lists, units and meanings are in the metadata
     Parquet,
 }
 
@@ -118,13 +118,14 @@ impl Extract {
     }
 }
 
-/// Make one file of several, their records in the order of time, with a text .info beside it
+/// Merge several files into one, their records in the order of time, with a text .info beside it
 ///
-/// Times are on the clock of the first file. Those of files of other hosts are moved to it where `foretop kernel receive` has compared the clocks; the .info says by how much they may be wrong.
+/// Times are on the clock of the first file. Those of files of other hosts are converted to it if `foretop kernel
+/// receive` has compared the clocks; the .info has the possible error.
 #[derive(Args)]
 #[command(after_help = examples(&["foretop kernel merge host.kernel program.records --out both.sort-merge"]))]
 pub struct Merge {
-    /// In the own format or SDDF
+    /// Files of records, in the own format or SDDF
     #[arg(value_name = "FILE", required = true, num_args = 2..)]
     files: Vec<PathBuf>,
 
@@ -132,7 +133,7 @@ pub struct Merge {
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
 
-    /// A field that tells a record's time; the first one that its type has counts; may be repeated
+    /// A field with a record's time; the first one that its type has counts; may be repeated
     #[arg(long = "time", value_name = "FIELD", default_values_t = ["start_ns".to_owned(), "at_ns".to_owned()])]
     times: Vec<String>,
 
@@ -166,18 +167,19 @@ impl Merge {
     }
 }
 
-/// Make several files of one, the inverse of merge: each record goes to one of them, and each has a text .info with counts
+/// Split a file into several, the inverse of merge: each record goes to one of them, and each has a text .info with
+/// counts
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop kernel split both.sort-merge --by file --out apart",
     "foretop kernel split host.kernel --by time --span 10min --out apart",
 ]))]
 pub struct Split {
-    /// In the own format or SDDF
+    /// A file of records, in the own format or SDDF
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// What the records of a part have in common
+    /// The property that the records of a part have in common
     #[arg(long, value_enum)]
     by: SplitBy,
 
@@ -185,7 +187,7 @@ pub struct Split {
     #[arg(long, value_parser = span::parse, required_if_eq("by", "time"))]
     span: Option<Duration>,
 
-    /// A field that tells a record's time; the first one that its type has counts; may be repeated
+    /// A field with a record's time; the first one that its type has counts; may be repeated
     #[arg(long = "time", value_name = "FIELD", default_values_t = ["start_ns".to_owned(), "at_ns".to_owned()])]
     times: Vec<String>,
 
@@ -202,9 +204,9 @@ pub struct Split {
 enum SplitBy {
     /// The file that a merged record is from
     File,
-    /// The field `host` of the record, else what its file calls HostName
+    /// The field `host` of the record, else the HostName of its file
     Host,
-    /// The field `instrument` of the record, else what its file calls Instrument
+    /// The field `instrument` of the record, else the Instrument of its file
     Instrument,
     /// The type
     Record,
@@ -268,14 +270,14 @@ impl Split {
     }
 }
 
-/// Draw any field of a type against any other, over bands that say what a program did
+/// Draw any field of a type against any other, over bands that show a program's activity
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop kernel plot host.kernel 'VM Summary' start_ns PageFaults.count --by node --out faults.svg",
     "foretop kernel plot both.sort-merge 'VM Summary' end_ns PageFaults.time_ns --also 'CPU Utilization Summary' User.time_ns --share --most 2 --bands sort-trace event --bands-of rank=0 --out phases.svg",
 ]))]
 pub struct Plot {
-    /// In the own format or SDDF
+    /// A file of records, in the own format or SDDF
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
@@ -283,11 +285,11 @@ pub struct Plot {
     #[arg(value_name = "RECORD")]
     record: String,
 
-    /// The field to the right
+    /// The field of the horizontal axis
     #[arg(value_name = "X")]
     x: String,
 
-    /// The field upward
+    /// The field of the vertical axis
     #[arg(value_name = "Y")]
     y: String,
 
@@ -295,23 +297,25 @@ pub struct Plot {
     #[arg(long, value_name = "FIELD")]
     by: Option<String>,
 
-    /// Another type and its field upward, in the same picture; may be repeated
+    /// Another type and its field for the vertical axis, in the same picture; may be repeated
     #[arg(long, num_args = 2, value_names = ["RECORD", "Y"])]
     also: Vec<String>,
 
-    /// Divide what goes upward by the time that each record is of, from start_ns to end_ns: times become shares of it
+    /// Divide the vertical field by the time that each record covers, from start_ns to end_ns: times become shares of
+    /// it
     #[arg(long)]
     share: bool,
 
-    /// The upper end of the axis; what lies above is marked there
+    /// The upper end of the vertical axis; values above it are marked there
     #[arg(long, value_name = "Y")]
     most: Option<f64>,
 
-    /// Bands that say what a program did: each record of this type begins one at its at_ns, named by this field, and ends the one before
+    /// Bands that show a program's activity: each record of this type begins one at its at_ns, named by this field, and
+    /// ends the one before
     #[arg(long, num_args = 2, value_names = ["RECORD", "FIELD"])]
     bands: Vec<String>,
 
-    /// Bands of those records only whose field has this value, such as `rank=0`
+    /// Only bands of records whose field has this value, such as `rank=0`
     #[arg(long, value_name = "FIELD=VALUE", requires = "bands", value_parser = field_and_value)]
     bands_of: Option<(String, String)>,
 

@@ -23,7 +23,7 @@ use crate::argument::{AgentAt, Line};
 use crate::capture::describe;
 use crate::delivery::Delivery;
 
-/// Write what an agent measures to a file here, with how the two hosts' clocks compare
+/// Write the measurements of an agent to a file here, with a comparison of the two hosts' clocks
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop kernel receive --through https://db1:7311 --token-file TOKEN --for 10min --out measured",
@@ -33,7 +33,7 @@ pub struct Receive {
     #[command(flatten)]
     agent: AgentAt,
 
-    /// When to stop [default: when interrupted]
+    /// Stop after this time [default: when interrupted]
     #[arg(long = "for", value_name = "SPAN", value_parser = span::parse)]
     how_long: Option<Duration>,
 

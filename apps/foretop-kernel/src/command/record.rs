@@ -22,7 +22,7 @@ use crate::delivery::Delivery;
 /// A format of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FileFormat {
-    /// The own one, in binary, with checksums
+    /// Foretop's own format, binary, with checksums
     Own,
     /// SDDF in ASCII
     Sddf,
@@ -40,21 +40,21 @@ impl From<FileFormat> for Format {
 /// Traced events a second that a receiver takes in at ease.
 pub const RATE_CAP: u64 = 1_000_000;
 
-/// What records and traces have in common.
+/// Options that records and traces have in common.
 #[derive(Args)]
 struct Recorded {
     #[command(flatten)]
     measured: Measured,
 
-    /// When to stop [default: when interrupted]
+    /// Stop after this time [default: when interrupted]
     #[arg(long = "for", value_name = "SPAN", value_parser = span::parse)]
     how_long: Option<Duration>,
 
-    /// What all probes may take of a core
+    /// The overhead budget of all probes: a share of a core
     #[arg(long, value_name = "SHARE", value_parser = share_of_core)]
     budget: Option<f64>,
 
-    /// Room for traced events until they are taken out, in bytes; the next power of two
+    /// The buffer for traced events, in bytes; rounded up to a power of two
     #[arg(long, value_name = "BYTES", default_value_t = kernel::RING_BYTES)]
     buffer: u32,
 }
@@ -143,7 +143,7 @@ pub struct Record {
     #[arg(long, value_name = "SUBSYSTEM.POINT", value_parser = point)]
     trace: Vec<(String, String)>,
 
-    /// Above so many traced events a second, points only count, and the file has an alarm
+    /// The rate of traced events, per second, above which points only count and the file has an alarm
     #[arg(long, value_name = "N", default_value_t = RATE_CAP)]
     rate_cap: u64,
 
@@ -155,7 +155,7 @@ pub struct Record {
     #[arg(long, value_enum, default_value_t = FileFormat::Own)]
     format: FileFormat,
 
-    /// What the file is called by those who read it
+    /// A title for readers of the file
     #[arg(long)]
     title: Option<String>,
 
@@ -208,7 +208,7 @@ pub struct Trace {
     #[command(flatten)]
     recorded: Recorded,
 
-    /// Print so many events, and only count the others
+    /// The number of events to print; the others are only counted
     #[arg(long, value_name = "N", default_value_t = 1000)]
     lines: u64,
 }

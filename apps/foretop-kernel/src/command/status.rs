@@ -13,7 +13,7 @@ use units::span;
 
 use crate::argument::AgentAt;
 
-/// Show what an agent measures, what that costs, and who may change it
+/// Show what an agent measures, the overhead, and who may change the agent
 #[derive(Args)]
 #[command(after_help = examples(&["foretop kernel status", "foretop kernel status --probes", "foretop kernel status --traces"]))]
 pub struct Status {
@@ -21,11 +21,11 @@ pub struct Status {
     #[arg(long)]
     points: bool,
 
-    /// List what each probe costs
+    /// List the cost of each probe
     #[arg(long, conflicts_with = "points")]
     probes: bool,
 
-    /// List the latest events of traced points, how many came, and how many were dropped
+    /// List the latest events of traced points, and how many were made and dropped
     #[arg(long, conflicts_with_all = ["points", "probes"])]
     traces: bool,
 

@@ -54,13 +54,14 @@ const QUESTIONS: &[Question] = &[
     ("Phases of a sort", phases::answer),
 ];
 
-/// Make the measurements of SESAME's report again: on its digits, and on this machine
+/// Repeat the measurements of SESAME's report: on its digits, and on this machine
 ///
-/// Each question comes with conditions, a table and a verdict, as text and on a page, `study.html`, with pictures. What needs root or programs in the kernel, and cannot have them, is left out and says why.
+/// Each question has conditions, a table and a verdict, as text and on a page, `study.html`, with pictures. Questions
+/// that need root or programs in the kernel are left out if they cannot have them, with the reason.
 #[derive(Args)]
 #[command(after_help = examples(&["foretop kernel study --out kernel-study", "foretop kernel study --out kernel-study --quick"]))]
 pub struct Study {
-    /// A folder for the page and the pictures, which is made where there is none
+    /// The folder for the page and the pictures, created if necessary
     #[arg(long, value_name = "FOLDER")]
     out: PathBuf,
 
@@ -68,7 +69,7 @@ pub struct Study {
     #[arg(long)]
     quick: bool,
 
-    /// Ask only those questions whose names have this in them; may be repeated
+    /// Ask only the questions with this text in their names; may be repeated
     #[arg(long, value_name = "WORDS")]
     only: Vec<String>,
 }

@@ -15,7 +15,7 @@ use units::span;
 use super::failed;
 use crate::argument::{self, Measured};
 
-/// Print summaries of subsystems, interval after interval, with what the probes take
+/// Print summaries of subsystems, one for each interval, with the overhead of the probes
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop kernel watch vm fs --budget 1%",
@@ -30,11 +30,11 @@ pub struct Watch {
     #[arg(long, default_value = "2 s", value_parser = span::parse)]
     interval: Duration,
 
-    /// When to stop [default: when interrupted]
+    /// Stop after this time [default: when interrupted]
     #[arg(long = "for", value_name = "SPAN", value_parser = span::parse)]
     how_long: Option<Duration>,
 
-    /// What all probes may take of a core: above it, the dearest are sampled, then taken off
+    /// The overhead budget of all probes, a share of a core: above it, the most expensive are sampled, then removed
     #[arg(long, value_name = "SHARE", value_parser = share_of_core)]
     budget: Option<f64>,
 }

@@ -18,7 +18,7 @@ use predict::Spec;
 use program::{Failure, Fault};
 use units::{ByteCount, Confidence};
 
-/// Emulates applications that compute and exchange messages, and compares predicted and actual run times
+/// Emulate applications that compute and exchange messages, and compare predicted and actual run times
 #[derive(Debug, Parser)]
 #[command(version, about, args_conflicts_with_subcommands = true)]
 struct Arguments {
@@ -30,11 +30,11 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Runs every combination of loads, sizes, patterns and numbers of applications; continues an existing file
+    /// Run every combination of loads, sizes, patterns and numbers of applications; continues an existing file
     Sweep(SweepArguments),
-    /// Makes an emulated application from a recorded run's communication, and prints it as TOML; needs no MPI
+    /// Make an emulated application from a recorded run's communication, and print it as TOML; needs no MPI
     Fit(FitArguments),
-    /// Lists the differences between two results that are beyond chance; needs no MPI
+    /// List the differences between two results that are beyond chance; needs no MPI
     Compare(CompareArguments),
 }
 
@@ -53,7 +53,7 @@ struct CompareArguments {
     /// The later result
     #[arg(value_name = "SECOND.jsonl")]
     second: PathBuf,
-    /// Probability with which all intervals together hold
+    /// Joint confidence of all intervals
     #[arg(long, default_value_t)]
     confidence: Confidence,
     /// Seed for all random draws
@@ -78,13 +78,14 @@ struct RunArguments {
     /// Size of messages: 1MiB, uniform(1KiB..64KiB), lognormal(64KiB, 1.0) or mix(1KiB: 3, 1MiB: 1)
     #[arg(long, default_value = "1MiB", help_heading = "Application")]
     size: Sizes,
-    /// Who sends to whom: ring, pairs, halo-2d, halo-3d, permutation, scatter, gather, allgather, alltoall, allreduce, master-worker
+    /// Communication pattern: ring, pairs, halo-2d, halo-3d, permutation, scatter, gather, allgather, alltoall,
+    /// allreduce, master-worker
     #[arg(long, default_value = "ring", help_heading = "Application")]
     pattern: Pattern,
-    /// How many applications of this kind share the ranks
+    /// Number of applications of this kind that share the ranks
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Application")]
     applications: u32,
-    /// How long each application starts after the one before it
+    /// Time from the start of one application to that of the next
     #[arg(long, value_name = "SPAN", default_value = "0s", help_heading = "Application")]
     start_offset: Span,
     #[command(flatten)]
@@ -109,19 +110,19 @@ const APPLICATION_FLAGS: [&str; 10] = [
     "synchronize_every",
 ];
 
-/// What all applications have in common.
+/// Options that all applications have in common.
 #[derive(Args, Debug)]
 struct Cycles {
-    /// How messages between two ranks are sent: blocking, non-blocking or synchronous
+    /// Mode of messages between two ranks: blocking, non-blocking or synchronous
     #[arg(long, default_value = "blocking", help_heading = "Application")]
     mode: Mode,
     /// Cycles of a run [default: 1000]
     #[arg(long, value_name = "N", conflicts_with = "time", help_heading = "Application")]
     iterations: Option<NonZeroU64>,
-    /// As many cycles as should take this time, such as 10s
+    /// Target time of a run, such as 10s, which sets the number of cycles
     #[arg(long, value_name = "SPAN", help_heading = "Application")]
     time: Option<Span>,
-    /// How applications share the ranks
+    /// Placement of applications on the ranks
     #[arg(long, value_enum, default_value_t, help_heading = "Application")]
     placement: PlacementName,
     /// Wait for all ranks before the exchange of every Nth cycle; 0 for never
@@ -131,7 +132,7 @@ struct Cycles {
 
 #[derive(Args, Debug)]
 struct MethodArguments {
-    /// How T_comm is predicted
+    /// Basis of the prediction of T_comm
     #[arg(long, value_enum, default_value_t)]
     predict_by: BasisName,
     /// The model that forecasts the coming cycles during the run
@@ -156,13 +157,13 @@ struct SweepArguments {
     /// Sizes of messages
     #[arg(long, value_delimiter = ',', value_name = "SIZE", default_value = "1MiB", help_heading = "Sweep")]
     sizes: Vec<ByteCount>,
-    /// Patterns
+    /// Communication patterns
     #[arg(long, value_delimiter = ',', value_name = "PATTERN", default_value = "ring", help_heading = "Sweep")]
     patterns: Vec<Pattern>,
     /// Numbers of applications
     #[arg(long, value_delimiter = ',', value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Sweep")]
     applications: Vec<u32>,
-    /// Runs with the same settings
+    /// Number of runs with the same settings
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Sweep")]
     repetitions: u32,
     #[command(flatten)]
@@ -178,16 +179,16 @@ enum PlacementName {
     /// The first ranks are the first application's, and so on
     #[default]
     Blocked,
-    /// Ranks are dealt in turn
+    /// Ranks are assigned to applications in turn
     Interleaved,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 enum BasisName {
-    /// The exchange itself, measured
+    /// Measured times of the exchange itself
     #[default]
     Benchmark,
-    /// The linear model of ping-pong
+    /// Linear model of ping-pong times
     Model,
 }
 

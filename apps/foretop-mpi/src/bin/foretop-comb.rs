@@ -12,13 +12,14 @@ use mpi_run::{Ending, Session};
 use program::Failure;
 use units::{ByteCount, Confidence, span};
 
-/// Overlap of computation and communication: COMB's polling and post-work-wait methods, double buffering, and what they say of the MPI
+/// Measure the overlap of computation and communication: COMB's polling and post-work-wait methods, double buffering,
+/// and conclusions about the MPI library
 ///
 /// Needs an even number of ranks: the first of each pair works while messages are in flight, the second supports it.
 #[derive(Debug, Parser)]
 #[command(name = "foretop-comb", version)]
 struct Arguments {
-    /// What to measure [default: all of it]
+    /// Measurements to make [default: all of it]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "METHOD,...")]
     method: Vec<Method>,
     /// Sizes of messages [default: 1KiB,16KiB,128KiB,1MiB]
@@ -27,7 +28,7 @@ struct Arguments {
     /// Batches of round trips for each size up to the largest [default: 51, quick: 15]
     #[arg(long, value_name = "N")]
     trips: Option<u32>,
-    /// Which ranks form pairs
+    /// Ranks that form pairs
     #[arg(long, value_enum, default_value_t)]
     pairing: Pairing,
     /// Confidence of all intervals
@@ -52,10 +53,10 @@ struct PostWorkWait {
     /// Lengths of work [default: none, and nine around the time of a transfer]
     #[arg(long, value_delimiter = ',', value_name = "TIME,...", value_parser = span::parse)]
     work: Vec<Duration>,
-    /// How often each is repeated [default: 151, quick: 15]
+    /// Repetitions of each length of work [default: 151, quick: 15]
     #[arg(long, value_name = "N")]
     cycles: Option<u32>,
-    /// Let the supporting rank work as well, instead of waiting for its messages at once
+    /// Let the supporting rank work as well, instead of waiting for its messages immediately
     #[arg(long)]
     both_work: bool,
 }
@@ -69,7 +70,7 @@ struct Polling {
     /// Messages in flight in each direction [default: 4]
     #[arg(long, value_name = "N")]
     queue: Option<u32>,
-    /// How often each interval is repeated [default: 25, quick: 7]
+    /// Repetitions of each interval [default: 25, quick: 7]
     #[arg(long, value_name = "N")]
     repetitions: Option<u32>,
     /// Target length of a repetition [default: 8ms, quick: 3ms]

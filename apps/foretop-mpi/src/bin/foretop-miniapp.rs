@@ -17,7 +17,7 @@ use mpi_run::{Ending, Session};
 use program::Failure;
 use units::ByteCount;
 
-/// Runs small programs that live on allreduce, as workloads to measure and to change collectives under.
+/// Run small programs that depend on allreduce, as workloads to measure and to change collectives under.
 ///
 /// Each times its calls on every rank, and checks their results: a wrong sum is exit status 1.
 #[derive(Debug, Parser)]
@@ -31,17 +31,17 @@ struct Arguments {
 enum Task {
     #[command(flatten)]
     Run(Program),
-    /// Writes what a relaxation brings to its convergence test, for noise-allreduce to replay
+    /// Write the contributions of a relaxation to its convergence test, for noise-allreduce to replay
     Contributions {
         #[command(flatten)]
         grid: Grid,
-        /// Cut the grid into so many strips of rows
+        /// Number of strips of rows that the grid is cut into
         #[arg(long, value_name = "N", default_value_t = 138)]
         strips: u32,
-        /// Where to write them
+        /// File for the contributions
         #[arg(long, value_name = "FILE")]
         file: PathBuf,
-        /// Of all chance
+        /// Seed for all random draws
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
@@ -49,14 +49,14 @@ enum Task {
 
 #[derive(Debug, Subcommand)]
 enum Program {
-    /// Global sums, one after the other
+    /// Run global sums, one after the other
     Gsum {
         #[command(flatten)]
         sums: Sums,
         #[command(flatten)]
         run: RunArguments,
     },
-    /// Global sums with integer sorting between them
+    /// Run global sums with integer sorting between them
     ComputeGsum {
         #[command(flatten)]
         sums: Sums,
@@ -66,14 +66,14 @@ enum Program {
         #[command(flatten)]
         run: RunArguments,
     },
-    /// Work of the same length on all ranks, and an allreduce that asks whether to go on
+    /// Run work of the same length on all ranks, with an allreduce that decides whether to continue
     NoiseAllreduce {
         #[command(flatten)]
         noise: Noise,
         #[command(flatten)]
         run: RunArguments,
     },
-    /// Red-black successive over-relaxation: borders point to point, and an allreduce that tests for convergence
+    /// Run red-black successive over-relaxation: borders point to point, and an allreduce that tests for convergence
     Sor {
         #[command(flatten)]
         grid: Grid,
@@ -87,17 +87,18 @@ struct Sums {
     /// Bytes of an allreduce: integers of 4 bytes
     #[arg(long, value_name = "SIZE", default_value = "8B")]
     size: ByteCount,
-    /// Go round so many sizes: that one, twice that, three times that. A tree file can lead each over a tree of its own
+    /// Cycle through this many sizes: that one, twice that, three times that. A tree file can assign a tree to each
+    /// size
     #[arg(long, value_name = "N", default_value_t = 1)]
     sizes: u32,
-    /// How many allreduces
+    /// Number of allreduces
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     calls: u64,
 }
 
 #[derive(Args, Clone, Debug)]
 struct Grid {
-    /// What is on the grid at the start: frosty, tridiagonal or random
+    /// Grid at the start: frosty, tridiagonal or random
     #[arg(long, value_name = "DATA", default_value = "frosty")]
     data: Data,
     /// Points on a side of the grid
@@ -109,37 +110,37 @@ struct Grid {
     /// End when the sum of all changes of an iteration is below this
     #[arg(long, value_name = "SUM", default_value_t = 0.01904)]
     epsilon: f64,
-    /// How ranks find out that they have converged: plain (after each iteration), conditional (likewise, without waiting for ranks that are not
-    /// needed: preload mpi-coll) or none
+    /// Convergence test of ranks: plain (after each iteration), conditional (likewise, without waiting for ranks that
+    /// are not needed: preload mpi-coll) or none
     #[arg(long, value_name = "TEST", default_value = "plain")]
     allreduce: ConvergenceTest,
-    /// End after so many iterations in any case
+    /// Limit of iterations
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     iterations: u64,
 }
 
 #[derive(Args, Clone, Debug)]
 struct Noise {
-    /// How long each rank works before each allreduce; ranks that share cores sleep
+    /// Time that each rank works before each allreduce; ranks that share cores sleep
     #[arg(long, value_name = "TIME", value_parser = units::span::parse, default_value = "30ms")]
     work: Duration,
-    /// How many allreduces
+    /// Number of allreduces
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     calls: u64,
-    /// What ranks bring: best (each alone decides), worst (all are needed), or a file that `contributions` wrote
+    /// Contributions of ranks: best (each alone decides), worst (all are needed), or a file that `contributions` wrote
     #[arg(long, value_name = "SET", default_value = "best")]
     contributions: Contributions,
-    /// Go on as long as the sum is not below this
+    /// Continue as long as the sum is not below this
     #[arg(long, value_name = "SUM", default_value_t = 0.01904)]
     epsilon: f64,
-    /// How that is asked: plain or conditional
+    /// Test of that condition: plain or conditional
     #[arg(long, value_name = "TEST", default_value = "plain")]
     allreduce: ConvergenceTest,
 }
 
 #[derive(Args, Clone, Debug)]
 struct RunArguments {
-    /// Make a rank work so much longer before each allreduce
+    /// Make a rank work this much longer before each allreduce
     #[arg(long, value_name = "RANK:TIME")]
     straggler: Option<Straggler>,
     #[command(flatten)]

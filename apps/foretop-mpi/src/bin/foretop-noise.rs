@@ -13,7 +13,7 @@ use noise::{Injection, Noise, TogetherPlan, Work};
 use program::Failure;
 use units::span;
 
-/// Measures how much of a program's time the operating system takes.
+/// Measure how much of a program's time the operating system takes.
 ///
 /// Under MPI, all ranks repeatedly work for a known time and then meet in an allreduce. Iterations with a late rank are
 /// counted, with how late it was, on which host, and the cost. `foretop mpi noise --local` watches the cores of a host
@@ -21,7 +21,7 @@ use units::span;
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 100)]
 struct Arguments {
-    /// How long to measure, for each --work [default: 20s]
+    /// Length of the measurement, for each --work [default: 20s]
     #[arg(long, value_name = "SPAN", value_parser = span::parse, conflicts_with = "quick")]
     time: Option<Duration>,
     /// Measure for 2 s, for a first look
@@ -33,7 +33,7 @@ struct Arguments {
     /// Count iterations in which a rank is this much later than its median; the mean latency of an allreduce is always added
     #[arg(long, value_name = "SPAN,...", value_delimiter = ',', value_parser = span::parse, default_value = "2ms,5ms,10ms")]
     threshold: Vec<Duration>,
-    /// Work only: no rank waits for another
+    /// Only work: no rank waits for another
     #[arg(long)]
     no_allreduce: bool,
     /// Make noise on these ranks only

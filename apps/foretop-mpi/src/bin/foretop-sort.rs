@@ -14,29 +14,31 @@ use record_file::RecordFile;
 use sort::{Plan, Sorted, records};
 use units::ByteCount;
 
-/// Sorts random numbers in parallel, on purpose inefficiently, as a workload whose phases drive one part of the system each.
+/// Sort random numbers in parallel, on purpose inefficiently, as a workload whose phases drive one part of the system
+/// each.
 ///
-/// Ranks read their sections of one file, sort them, trade what overlaps with their neighbours until nothing does, and write one file.
-/// Each change of activity is stamped. The result is checked: one that is not in order is exit status 1.
+/// Ranks read their sections of one file, sort them, exchange overlaps with their neighbours until there are none, and
+/// write one file. Each change of activity has a time stamp. The result is checked: one that is not in order is exit
+/// status 1.
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 100)]
 struct Arguments {
     /// All numbers together, 8 bytes each; each rank has the same whole number of them
     #[arg(long, default_value = "32MiB")]
     size: ByteCount,
-    /// Where the files are, which all ranks have to see
+    /// Folder of the files, which all ranks must have access to
     #[arg(long, value_name = "FOLDER", default_value = ".")]
     folder: PathBuf,
-    /// How ranks read and write their sections
+    /// Access of ranks to their sections
     #[arg(long, value_enum, default_value_t = Access::Collective)]
     access: Access,
-    /// Leave the files there
+    /// Keep the files
     #[arg(long)]
     keep: bool,
     /// Write a file of records HOST_DATE.sort into this folder, with sort-summary and sort-trace; one for each host
     #[arg(long, value_name = "FOLDER", help_heading = "Results")]
     out: Option<PathBuf>,
-    /// What the file is called by those who read it
+    /// Title for readers of the file
     #[arg(long, help_heading = "Results")]
     title: Option<String>,
     /// Seed for all random draws
@@ -48,7 +50,7 @@ struct Arguments {
 enum Access {
     /// All together, in one call
     Collective,
-    /// Each for itself
+    /// Each by itself
     Independent,
 }
 

@@ -17,9 +17,10 @@ use crate::protection::Protection;
 use program::Interruption;
 use program::{Failure, written};
 
-/// Have each worker do the first units, and print its speed for the job file
+/// Run the first units on each worker, and print its speed for the job file
 ///
-/// Speeds are by processor time, so that other load at the time hardly counts. Workers are asked one after the other; nothing is kept.
+/// Speeds are by processor time, so that other load at the time has little effect. Workers run one after the other;
+/// nothing is stored.
 #[derive(Args)]
 #[command(after_help = examples(&["foretop sched calibrate job.toml --units 5"]))]
 pub struct Calibrate {
@@ -27,7 +28,7 @@ pub struct Calibrate {
     #[arg(value_name = "JOB.toml")]
     job: PathBuf,
 
-    /// How many units each worker does
+    /// The number of units of each worker
     #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u32).range(1..))]
     units: u32,
 

@@ -15,9 +15,9 @@ use units::Confidence;
 
 use program::{Failure, written};
 
-/// Tell what was forecast of a run and what happened: who did what, what was moved, what failed, whether the forecast held
+/// Show the forecast of a run and the outcome: who did what, what was moved, what failed, whether the forecast held
 ///
-/// Also of a run that is still going on, as far as it is.
+/// If the run has not ended, it shows the run so far.
 #[derive(Args)]
 #[command(after_help = examples(&["foretop sched explain tonight", "foretop sched explain tonight --plot tonight.svg"]))]
 pub struct Explain {
@@ -25,7 +25,8 @@ pub struct Explain {
     #[arg(value_name = "RUN")]
     run: PathBuf,
 
-    /// Draw who did what when: a bar for each unit, since the run was last begun or taken up; SVG or PNG, by the file's name
+    /// Draw which worker did what when: a bar for each unit, since the run was last started or resumed; SVG or PNG, by
+    /// the file's name
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
 }

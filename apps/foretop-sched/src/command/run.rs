@@ -19,10 +19,10 @@ use crate::protection::Protection;
 use program::Interruption;
 use program::{Failure, written};
 
-/// Where outputs go.
+/// Destination of outputs.
 #[derive(Args, Clone, Debug)]
 pub struct Destination {
-    /// Where the outputs of all units go [default: standard output]
+    /// The file for the outputs of all units [default: standard output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -30,15 +30,15 @@ pub struct Destination {
 /// Whether the run is shown.
 #[derive(Args, Clone, Debug)]
 pub struct ShowPage {
-    /// Show the run, while it goes on, on a page at this address of the loopback; port 0 is any free one
+    /// Show the run in progress on a page at this address of the loopback; port 0 is any free one
     #[arg(long, value_name = "HOST:PORT")]
     page: Option<SocketAddr>,
 }
 
-/// Have a job done by workers, split as a policy says
+/// Run a job on workers, split by a policy
 ///
-/// What units wrote to their standard output is put together in their order. Each unit that is done is kept in the run's folder: the same command
-/// goes on where an earlier one ended.
+/// The standard outputs of units are joined in the order of units. Finished units are stored in the run's folder: the
+/// same command resumes a stopped run.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop sched run job.toml --run tonight --out result.txt",
@@ -50,15 +50,15 @@ pub struct Run {
     #[arg(value_name = "JOB.toml")]
     job: PathBuf,
 
-    /// The run's folder: it is made, or the run in it is taken up
+    /// The run's folder: it is created, or the run in it is resumed
     #[arg(long, value_name = "FOLDER")]
     run: PathBuf,
 
-    /// Who decides
+    /// The policy that assigns units to workers
     #[arg(long, value_name = "POLICY", default_value = "CORRECTED")]
     policy: Spec,
 
-    /// How certain the interval of the time is
+    /// The confidence of the interval of the time
     #[arg(long, value_name = "SHARE", default_value = "0.8")]
     confidence: Confidence,
 
@@ -68,7 +68,7 @@ pub struct Run {
     #[command(flatten)]
     page: ShowPage,
 
-    /// After so long without an answer a worker is lost, and its units go to others
+    /// The lease: the time without an answer after which a worker is lost, and its units go to others
     #[arg(long, value_name = "SPAN", default_value = "15s", value_parser = units::span::parse)]
     lost_after: Duration,
 

@@ -18,10 +18,10 @@ use program::Failure;
 
 /// Search a sequence library with workers: blastp and its like, diamond, and ssw-align
 ///
-/// The search is cut by queries, and with --library-parts by the library, too. The library goes to a worker once, each hit has the statistics of
-/// all of it, and the outputs put together are those of one run, line for line; where that is not certain, the command says so. The tool is the
-/// workers' own: `--allow 'blastp=/usr/bin/blastp -* 6*'`, where `6*` is for formats of several words, which library parts need, or
-/// `--allow 'ssw-align=/usr/bin/ssw-align -*'`.
+/// The search is cut by queries, and with --library-parts by the library, too. The library goes to a worker once, each
+/// hit has the statistics of all of it, and the joined outputs are those of one run, line for line; if that is not
+/// certain, the command prints a note. The tool is the workers' own: `--allow 'blastp=/usr/bin/blastp -* 6*'`, where
+/// `6*` is for formats of several words, which library parts need, or `--allow 'ssw-align=/usr/bin/ssw-align -*'`.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop sequences --worker 127.0.0.1:7400 --worker 127.0.0.1:7401 --run search -- blastp -query q.fa -db lib -evalue 1e-3 -outfmt 6",
@@ -30,35 +30,38 @@ use program::Failure;
     "foretop sequences --worker 127.0.0.1:7400 --run search -- ssw-align -p lib.fa q.fa",
 ]))]
 pub struct Sequences {
-    /// Where a worker listens; several share the search
+    /// The address of a worker; several share the search
     #[arg(long = "worker", value_name = "HOST:PORT", required = true)]
     workers: Vec<String>,
 
-    /// The run's folder: it is made, or the run in it is taken up
+    /// The run's folder: it is created, or the run in it is resumed
     #[arg(long, value_name = "FOLDER")]
     run: PathBuf,
 
-    /// Who decides
+    /// The policy that assigns parts to workers
     #[arg(long, value_name = "POLICY", default_value = "CORRECTED")]
     policy: Spec,
 
-    /// About how many parts the queries are cut into [default: 256, for diamond 16; with --library-parts so many in all]
+    /// The approximate number of parts that the queries are cut into [default: 256, for diamond 16; with
+    /// --library-parts so many in all]
     #[arg(long, value_name = "N")]
     parts: Option<NonZero<usize>>,
 
-    /// How many parts the library is cut into, each of which every query meets: blastp; `diamond blastp` and ssw-align with a library in FASTA
+    /// The number of parts that the library is cut into, each of which every query meets: blastp; `diamond blastp` and
+    /// ssw-align with a library in FASTA
     #[arg(long, value_name = "N")]
     library_parts: Option<NonZero<usize>>,
 
-    /// The processor time that the whole search takes, as far as is known; finished parts correct it [default: not known, and there is no forecast before a part is done]
+    /// The processor time that the whole search takes, as far as is known; finished parts correct it [default: not
+    /// known, and there is no forecast before a part is done]
     #[arg(long, value_name = "SPAN", value_parser = units::span::parse)]
     cost: Option<Duration>,
 
-    /// How certain the interval of the time is
+    /// The confidence of the interval of the time
     #[arg(long, value_name = "SHARE", default_value = "0.8")]
     confidence: Confidence,
 
-    /// After so long without an answer a worker is lost, and its parts go to others
+    /// The lease: the time without an answer after which a worker is lost, and its parts go to others
     #[arg(long, value_name = "SPAN", default_value = "15s", value_parser = units::span::parse)]
     lost_after: Duration,
 
@@ -71,7 +74,7 @@ pub struct Sequences {
     #[command(flatten)]
     protection: Protection,
 
-    /// The search as one would run it
+    /// The search as you would run it
     #[arg(last = true, value_name = "TOOL", required = true)]
     words: Vec<String>,
 }

@@ -23,8 +23,8 @@ const AVAILABILITY: &str = "cpu.availability";
 
 /// Compare policies on recorded availability, in many runs
 ///
-/// In each run, every worker gets a moment of a trace drawn by chance, and each unit its real cost. Policies see forecasts that were made
-/// with the samples before that moment only. A trace that ends during a run begins anew.
+/// In each run, every worker gets a random moment of a trace, and each unit its real cost. Policies use only forecasts
+/// that were made from the samples before that moment. A trace that ends during a run starts again.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop sched simulate examples/sched/pool.toml --traces testdata/host-load --policy all",
@@ -48,12 +48,13 @@ pub struct Simulate {
     #[arg(long = "policy", value_name = "POLICY", default_value = "all")]
     policies: Vec<String>,
 
-    /// A model to forecast workers with, MODEL@COLUMN to forecast from another column than the real availability, PERFECT, or
-    /// PERFECT(0.5) for forecasts that are off by this standard deviation of their logarithm; several are compared
+    /// A model to forecast workers with, MODEL@COLUMN to forecast from another column than the real availability,
+    /// PERFECT, or PERFECT(0.5) for forecasts whose logarithm has errors of this standard deviation; several are
+    /// compared
     #[arg(long = "model", value_name = "MODEL", default_values = ["AUTO", "PERFECT"])]
     models: Vec<Advisor>,
 
-    /// How many runs
+    /// The number of runs
     #[arg(long, value_name = "N", default_value_t = 200)]
     draws: usize,
 
@@ -61,8 +62,8 @@ pub struct Simulate {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// Also say what decides who wins: vary the start of a chunk, how much workers differ, the error of forecasts and the length of
-    /// the job, one at a time; takes about thirty times as long
+    /// Also show what decides which policy wins: vary the start of a chunk, how much workers differ, the error of
+    /// forecasts and the length of the job, one at a time; takes about thirty times as long
     #[arg(long)]
     vary: bool,
 
@@ -70,7 +71,8 @@ pub struct Simulate {
     #[arg(long, value_name = "FILE.jsonl")]
     out: Option<PathBuf>,
 
-    /// Draw the first run into this folder: who did what when, for each policy, and what workers had to give
+    /// Draw the first run into this folder: which worker did what when, for each policy, and the availability of
+    /// workers
     #[arg(long, value_name = "FOLDER")]
     plot: Option<PathBuf>,
 }

@@ -18,17 +18,18 @@ use program::{Failure, written};
 /// Interval of checks whether the worker is to end, and for runs that nobody asks about.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Do units of split work for those who have the token
+/// Run units of split work for those who have the token
 ///
-/// Nothing runs but what --allow names. An argument is passed on if it is a plain word, without a slash and not beginning with `-`, or if
-/// one of the command's patterns matches it. Each unit has a folder of its own, nothing on its standard input, and no environment but PATH and LANG.
+/// Only commands that --allow names run. An argument is passed on if it is a plain word, without a slash and not
+/// beginning with `-`, or if one of the command's patterns matches it. Each unit has a folder of its own, nothing on
+/// its standard input, and no environment but PATH and LANG.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop sched worker --listen 127.0.0.1:7400 --allow render=/usr/local/bin/render",
     "foretop sched worker --listen 0.0.0.0:7400 --slots 8 --token-file token --tls-certificate me.pem --tls-key me.key --allow 'blastp=/usr/bin/blastp -query -db /data/*'",
 ]))]
 pub struct Work {
-    /// Where it listens
+    /// The address to listen on
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7400")]
     listen: String,
 
@@ -36,19 +37,19 @@ pub struct Work {
     #[arg(long = "allow", value_name = "NAME=/PATH [PATTERN]…", required = true)]
     allowed: Vec<String>,
 
-    /// Units at a time
+    /// The number of units at a time
     #[arg(long, value_name = "N", default_value = "1")]
     slots: NonZero<usize>,
 
-    /// What the units of one run may write, all together
+    /// The limit on what all units of one run may write together
     #[arg(long, value_name = "BYTES", default_value = "1GiB")]
     quota: ByteCount,
 
-    /// What inputs may take that coordinators bring, all together
+    /// The limit on the inputs of all coordinators together
     #[arg(long, value_name = "BYTES", default_value = "16GiB")]
     inputs: ByteCount,
 
-    /// Where runs and inputs have their folders [default: the system's folder for temporary files]
+    /// The folder for runs and inputs [default: the system's folder for temporary files]
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
 

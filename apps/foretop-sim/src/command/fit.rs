@@ -11,7 +11,7 @@ use text::help::examples;
 
 use super::replay::{recordings, script};
 
-/// Fit laws of compute time to recordings: how long ranks compute before each call, by ranks and sizes
+/// Fit laws of compute time to recordings: the time that ranks compute before each call, by ranks and sizes
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop sim fit trace-4 trace-8 trace-16 > laws.toml",

@@ -23,15 +23,16 @@ use crate::argument::{Out, Running, typed};
 
 /// Run a kernel in C as user-level ranks: contexts of one process, in tens of thousands
 ///
-/// The kernel is a shared object, compiled with the header `examples/sim/user/mpi.h`. Its ranks share one process, so it may have
-/// no variables outside of functions. Time passes in messages and in what the kernel says it computes.
+/// The kernel is a shared object, compiled with the header `examples/sim/user/mpi.h`. Its ranks share one process, so
+/// it may have no variables outside of functions. Time passes in messages and in the computation that the kernel
+/// reports.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop sim kernel -n 64 --machine examples/sim/cluster.toml -- ./ring.so 100",
     "foretop sim kernel -n 16384 --machine examples/sim/dragonfly.toml --workers 2 -- ./ring.so 100",
 ]))]
 pub struct Kernel {
-    /// How many ranks
+    /// The number of ranks
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     ranks: u32,
 

@@ -33,7 +33,7 @@ enum What {
     FromNodes(FromNodes),
 }
 
-/// Say what is wrong with a machine file, and what is allowed but costs time
+/// Show errors of a machine file, and settings that are allowed but cost time
 #[derive(Args)]
 #[command(after_help = examples(&["foretop sim machine check examples/sim/two-sites.toml"]))]
 struct Check {
@@ -42,7 +42,7 @@ struct Check {
     machine: PathBuf,
 }
 
-/// Print what messages cost on a machine, by how far they go
+/// Print message costs on a machine, by distance
 #[derive(Args)]
 #[command(after_help = examples(&["foretop sim machine show examples/sim/cluster.toml --ranks 64"]))]
 struct Show {
@@ -50,7 +50,7 @@ struct Show {
     #[arg(value_name = "MACHINE.toml")]
     machine: PathBuf,
 
-    /// For so many ranks [default: as many as its mapping has cores for]
+    /// The number of ranks [default: as many as its mapping has cores for]
     #[arg(long, short = 'n', value_name = "N")]
     ranks: Option<u32>,
 }

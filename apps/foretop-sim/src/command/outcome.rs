@@ -17,7 +17,7 @@ use crate::argument::{draw, kinds, result};
 #[derive(Args)]
 #[command(after_help = examples(&["foretop sim show there.jsonl", "foretop sim show there.jsonl --csv sim.rank"]))]
 pub struct Show {
-    /// What a command wrote with --out
+    /// The result file of a command, written with --out
     #[arg(value_name = "RESULT.jsonl")]
     result: PathBuf,
 
@@ -30,7 +30,7 @@ pub struct Show {
 #[derive(Args)]
 #[command(after_help = examples(&["foretop sim plot there.jsonl", "foretop sim plot sweep.jsonl --kind png --into plots"]))]
 pub struct Plot {
-    /// What a command wrote with --out
+    /// The result file of a command, written with --out
     #[arg(value_name = "RESULT.jsonl")]
     result: PathBuf,
 
@@ -38,7 +38,7 @@ pub struct Plot {
     #[arg(long, value_name = "FOLDER")]
     into: Option<PathBuf>,
 
-    /// How to write the pictures
+    /// The format of the pictures
     #[arg(long, value_parser = kinds(), default_value = "svg")]
     kind: Kind,
 }
@@ -50,7 +50,7 @@ pub struct Plot {
     "foretop sim compare there.jsonl other.jsonl",
 ]))]
 pub struct Compare {
-    /// The prediction; what others stand beside
+    /// The prediction to compare with others
     #[arg(value_name = "RESULT.jsonl")]
     predicted: PathBuf,
 
@@ -58,7 +58,7 @@ pub struct Compare {
     #[arg(value_name = "OTHER.jsonl")]
     others: Vec<PathBuf>,
 
-    /// What a real run took, once for each run
+    /// The time of a real run, once for each run
     #[arg(long, value_name = "TIME", value_parser = span::parse)]
     measured: Vec<std::time::Duration>,
 }

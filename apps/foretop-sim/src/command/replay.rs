@@ -15,7 +15,7 @@ use text::help::examples;
 use super::description;
 use crate::argument::{Out, Running, Teller, typed};
 
-/// Play a trace on another machine, without its program
+/// Replay a trace on another machine, without its program
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop sim replay foretop-trace --machine examples/sim/two-sites.toml --out there.jsonl",
@@ -34,7 +34,7 @@ pub struct Replay {
     #[arg(long, value_name = "LAWS.toml")]
     laws: Option<PathBuf>,
 
-    /// Play so many times, each with speeds and bandwidths drawn from the deviations in the machine file
+    /// Replay this many times, each with speeds and bandwidths drawn from the deviations in the machine file
     #[arg(long, value_name = "N", default_value_t = 0)]
     draws: u32,
 

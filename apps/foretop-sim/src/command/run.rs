@@ -36,14 +36,15 @@ const ASSUMPTIONS: &[&str] = &[
 
 /// Run an MPI program, unmodified, and simulate its messages and clocks
 ///
-/// The program is one for Open MPI or MPICH, in any language. Its ranks are processes of this host; their messages take the machine's time.
+/// The program is one for Open MPI or MPICH, in any language. Its ranks are processes of this host; their messages take
+/// the simulated machine's time.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop sim run -n 16 --machine examples/sim/two-sites.toml -- ./heat 512",
     "foretop sim run -n 64 --machine examples/sim/cluster.toml --compute none -- python3 solve.py",
 ]))]
 pub struct Run {
-    /// How many ranks
+    /// The number of ranks
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     ranks: u32,
 
@@ -51,12 +52,13 @@ pub struct Run {
     #[arg(long, value_name = "MACHINE.toml")]
     machine: PathBuf,
 
-    /// Where the time between calls comes from: direct, the processor time that it takes here; none; record=FILE, as direct, and
-    /// kept in the file; replay=FILE, what was kept there; model=LAWS.toml, laws that `foretop sim fit` made of such files
+    /// The source of the time between calls: direct, the processor time that it takes here; none; record=FILE, as
+    /// direct, and stored in the file; replay=FILE, the times in that file; model=LAWS.toml, laws that `foretop sim
+    /// fit` made of such files
     #[arg(long, value_name = "SOURCE", default_value = "direct", value_parser = compute)]
     compute: Compute,
 
-    /// Record all calls in this folder, in simulated time, as `foretop mpi trace` does for real
+    /// Record all calls in this folder, in simulated time, as `foretop mpi trace` does in real time
     #[arg(long, value_name = "FOLDER")]
     trace: Option<PathBuf>,
 

@@ -9,16 +9,17 @@ use text::help::examples;
 
 /// Count the rounds of every protocol on the codes of MPI-SIM's report
 ///
-/// Simulated ranks exchange messages as LU, MG, BT and SP do, and compute for drawn spans. The tables say how often they had to wait for each other under each
-/// protocol, beside the published figures; they are the same on every machine.
+/// Simulated ranks exchange messages as LU, MG, BT and SP do, and compute for drawn spans. The tables show how often
+/// they had to wait for each other under each protocol, beside the published figures; they are the same on every
+/// machine.
 #[derive(Args)]
 #[command(after_help = examples(&["foretop sim study --steps 100"]))]
 pub struct Study {
-    /// Steps of each code
+    /// The number of steps of each code
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     steps: u32,
 
-    /// Seed of the spans that ranks compute for
+    /// Seed for the spans that ranks compute for
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 

@@ -22,7 +22,7 @@ use crate::argument::{Running, Teller, typed};
 
 /// Run a program on a machine with other numbers of ranks, latencies, bandwidths and mappings
 ///
-/// The program is given by traces, one for each number of ranks, or as a kernel, as for `foretop sim kernel`.
+/// The program is a set of traces, one for each number of ranks, or a kernel, as for `foretop sim kernel`.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop sim sweep --machine examples/sim/dragonfly.toml --ranks 16,64,256,1024,4096 --latency 1,10 --out heat.jsonl -- ./heat.so",
@@ -34,7 +34,7 @@ pub struct Sweep {
     #[arg(value_name = "TRACE", required_unless_present = "kernel", conflicts_with_all = ["kernel", "ranks"])]
     traces: Vec<PathBuf>,
 
-    /// How many ranks a kernel has
+    /// The number of ranks of a kernel
     #[arg(long, value_name = "N,…", value_delimiter = ',', requires = "kernel", value_parser = clap::value_parser!(u32).range(1..))]
     ranks: Vec<u32>,
 
@@ -46,19 +46,19 @@ pub struct Sweep {
     #[arg(long, value_name = "MACHINE.toml")]
     machine: PathBuf,
 
-    /// What to multiply all latencies by
+    /// The factor of all latencies
     #[arg(long, value_name = "FACTOR,…", value_delimiter = ',', default_value = "1")]
     latency: Vec<f64>,
 
-    /// What to multiply all bandwidths by
+    /// The factor of all bandwidths
     #[arg(long, value_name = "FACTOR,…", value_delimiter = ',', default_value = "1")]
     bandwidth: Vec<f64>,
 
-    /// Which rank gets which core: block, cyclic, sites [default: as the machine file says]
+    /// The mapping of ranks to cores: block, cyclic, sites [default: as the machine file says]
     #[arg(long, value_name = "MAPPING,…", value_delimiter = ',', value_parser = mapping)]
     mapping: Vec<MappingRule>,
 
-    /// Whose rules choose the algorithms of collective calls: mpich, open-mpi [default: as the machine file says]
+    /// The rules that choose the algorithms of collective calls: mpich, open-mpi [default: as the machine file says]
     #[arg(long, value_name = "RULES,…", value_delimiter = ',')]
     collectives: Vec<Rules>,
 
@@ -66,7 +66,7 @@ pub struct Sweep {
     #[arg(long, value_name = "FILE.jsonl", help_heading = "Results")]
     out: Option<PathBuf>,
 
-    /// Go on with the points that are not in the file yet
+    /// Continue with the points that are not in the file yet
     #[arg(long, requires = "out", help_heading = "Results")]
     resume: bool,
 

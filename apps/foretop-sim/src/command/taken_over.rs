@@ -18,36 +18,36 @@ use units::{ByteCount, Confidence, span};
 
 use super::description;
 
-/// Make a machine of the message costs that `foretop mpi ace` measured
+/// Make a machine from the message costs that `foretop mpi ace` measured
 #[derive(Args)]
 #[command(after_help = examples(&["foretop sim machine from-ace ace.jsonl --nodes 16 --cores 4 > cluster.toml"]))]
 pub struct FromAce {
-    /// What `foretop mpi ace` wrote with --out; a second result may have the costs of the other level
+    /// The result file of `foretop mpi ace`, written with --out; a second result may have the costs of the other level
     #[arg(value_name = "RESULT.jsonl", required = true)]
     results: Vec<PathBuf>,
 
-    /// Nodes of the machine
+    /// The number of nodes of the machine
     #[arg(long, value_name = "N", default_value_t = 1)]
     nodes: u32,
 
-    /// Cores of a node
+    /// The number of cores of a node
     #[arg(long, value_name = "N", default_value_t = 2)]
     cores: u32,
 
-    /// The longest message that is sent before the receiver asks for it [default: 4KiB within a host, 64KiB between
-    /// hosts]
+    /// The longest message that is sent eagerly, before the receiver asks for it [default: 4KiB within a host, 64KiB
+    /// between hosts]
     #[arg(long, value_name = "SIZE")]
     eager_limit: Option<ByteCount>,
 }
 
-/// Set a machine's speeds and bandwidths to what live nodes forecast, with their deviations for --draws
+/// Set a machine's speeds and bandwidths to the forecasts of live nodes, with their deviations for --draws
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop sim machine from-nodes grid.toml --speed tromso=http://t:7311 --speed odense=http://o:7311 --horizon 1h > tonight.toml",
     "foretop sim machine from-nodes grid.toml --flow tromso,odense=flow.o@http://t:7311 > tonight.toml",
 ]))]
 pub struct FromNodes {
-    /// The machine whose sites and links these are; docs/formats/sim-machine.md
+    /// The machine with these sites and links; docs/formats/sim-machine.md
     #[arg(value_name = "MACHINE.toml")]
     machine: PathBuf,
 
@@ -59,7 +59,7 @@ pub struct FromNodes {
     #[arg(long, value_name = "A,B=SERIES@URL", value_parser = flow)]
     flow: Vec<Flow>,
 
-    /// How far ahead
+    /// The horizon
     #[arg(long, value_name = "TIME", default_value = "10min", value_parser = span::parse)]
     horizon: Duration,
 

@@ -24,8 +24,8 @@ const LOOK: Duration = Duration::from_secs(3);
 
 /// Measure how accurate CPU availability forecasts are here
 ///
-/// Test processes run under made loads, and the CPU they get is compared with what sensors and forecasts said.
-/// This repeats the study of Wolski, Spring and Hayes on this host. The full one takes a day; --for limits its time,
+/// Test processes run under generated loads, and the CPU time that they get is compared with sensors and forecasts.
+/// This repeats the study of Wolski, Spring and Hayes on this host. The full study takes a day; --for limits its time,
 /// and --quick rehearses it in minutes. All results are in the folder's journal: the same command resumes a stopped
 /// study, and `report` prints its tables at any time.
 #[derive(Args)]
@@ -57,7 +57,7 @@ enum Part {
     "foretop availability-study report monday tuesday",
 ]))]
 struct ReportOf {
-    /// Folder of the study; several that were made alike, on hosts with as many cores, are joined
+    /// Folder of the study; several studies with the same settings, on hosts with as many cores, are joined
     #[arg(value_name = "DIR", required = true)]
     dirs: Vec<PathBuf>,
 
@@ -73,27 +73,27 @@ struct ReportOf {
     paper: Paper,
 }
 
-/// How a report is written, and where.
+/// The format of a report, and its file.
 #[derive(Args)]
 struct Paper {
-    /// How to print the tables
+    /// The format of the tables
     #[arg(long, value_enum, default_value = "text")]
     format: FormatName,
 
-    /// Write them into this file
+    /// Write the tables to this file
     #[arg(long, value_name = "PATH")]
     out: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 enum FormatName {
-    /// For terminals.
+    /// Tables for terminals.
     Text,
-    /// For documents.
+    /// Markdown for documents.
     Markdown,
-    /// For programs; see docs/formats/cli.md.
+    /// CSV for programs; see docs/formats/cli.md.
     Csv,
-    /// For programs, as one object; see docs/formats/cli.md.
+    /// JSON for programs, as one object; see docs/formats/cli.md.
     Json,
 }
 
@@ -103,7 +103,7 @@ struct Make {
     #[arg(long, value_name = "PATH", default_value = "availability-study")]
     dir: PathBuf,
 
-    /// Rehearse in minutes, with tests of 1s and 4s; the figures mean little
+    /// Rehearse in minutes, with tests of 1s and 4s; the figures have little meaning
     #[arg(long)]
     quick: bool,
 
@@ -111,23 +111,23 @@ struct Make {
     #[arg(long = "scenario", value_name = "NAME")]
     scenarios: Vec<String>,
 
-    /// How long the whole study may take [default: 24h]
+    /// The time limit of the whole study [default: 24h]
     #[arg(long = "for", value_name = "TIME", value_parser = span::parse)]
     total: Option<Duration>,
 
-    /// How long one visit to a scenario should take; this sets the number of rounds [default: 20min]
+    /// The target time of one visit to a scenario; it sets the number of rounds [default: 20min]
     #[arg(long, value_name = "TIME", value_parser = span::parse)]
     visit: Option<Duration>,
 
-    /// How many times each scenario is visited
+    /// The number of visits to each scenario
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), conflicts_with = "visit")]
     rounds: Option<u32>,
 
-    /// How long a short test spins [default: 10s]
+    /// The length of a short test [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = span::parse)]
     short: Option<Duration>,
 
-    /// How long a long test spins [default: 5min]
+    /// The length of a long test [default: 5min]
     #[arg(long, value_name = "TIME", value_parser = span::parse)]
     long: Option<Duration>,
 
@@ -135,7 +135,7 @@ struct Make {
     #[arg(long, value_name = "SHARE")]
     long_share: Option<f64>,
 
-    /// How long a load runs before the first test [default: 75s]
+    /// The time that a load runs before the first test [default: 75s]
     #[arg(long, value_name = "TIME", value_parser = span::parse)]
     warm_up: Option<Duration>,
 

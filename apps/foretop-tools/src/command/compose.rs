@@ -33,8 +33,8 @@ const REPORT_EVERY: Duration = Duration::from_secs(1);
 /// Run a system of components that a file describes
 ///
 /// The system is shown live and stopped cleanly. The file names the components and which reads from which; endpoints
-/// are assigned automatically. Ctrl-C stops all components, the last one first. Without a terminal, it prints a line
-/// for each component that changes. All components run on this host.
+/// are assigned automatically. Ctrl-C stops all components, the last one first. Without a terminal, the command prints
+/// a line for each component that changes. All components run on this host.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop compose examples/host-load.toml",

@@ -15,9 +15,9 @@ use text::help::examples;
 
 /// Find the best model of a signal by random test cases
 ///
-/// A template gives the possible models and how long they are fitted and tested. Cases are drawn from it at random,
-/// evaluated as a node would run them, and written to a Parquet file. The report says which model wins, by how much, and
-/// whether that could be chance.
+/// A template gives the candidate models and the lengths of fits and tests. Cases are drawn from it at random,
+/// evaluated as a node would run them, and written to a Parquet file. The report shows which model wins, by how much,
+/// and whether that could be chance.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop crossval run examples/crossval/host-load.toml --traces testdata/nab --cases 20000 --seed 1 --out cases.parquet",
@@ -46,7 +46,7 @@ impl Crossval {
     }
 }
 
-/// What models are judged by.
+/// The metric that ranks models.
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 enum MetricName {
     /// Mean squared error.

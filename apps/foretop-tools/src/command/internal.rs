@@ -12,7 +12,7 @@ use clap::{Args, Subcommand};
 
 use text::help::examples;
 
-/// Be a process that another command needs
+/// Run as a process that another command needs
 #[derive(Args)]
 #[command(hide = true, after_help = examples(&["foretop internal pool-load --hosts 5"]))]
 pub struct Internal {

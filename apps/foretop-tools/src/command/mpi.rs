@@ -46,19 +46,19 @@ pub struct Mpi {
 
 #[derive(Subcommand)]
 enum What {
-    /// What messages cost, and how long an application with such messages takes
+    /// Measure message costs, and how long an application with such messages takes
     #[command(disable_help_flag = true)]
     Ace(launch::Words),
-    /// How much CPU is left while messages are in flight
+    /// Measure how much CPU is left while messages are in flight
     #[command(disable_help_flag = true)]
     Comb(launch::Words),
-    /// Small programs that live on allreduce: gsum, compute-gsum, noise-allreduce, sor
+    /// Run small programs that depend on allreduce: gsum, compute-gsum, noise-allreduce, sor
     #[command(disable_help_flag = true)]
     Miniapp(launch::Words),
-    /// How much of a program's time the operating system takes
+    /// Measure how much of a program's time the operating system takes
     #[command(disable_help_flag = true)]
     Noise(launch::Words),
-    /// A parallel sort that drives files, processors, memory and messages in turn
+    /// Run a parallel sort that drives files, processors, memory and messages in turn
     #[command(disable_help_flag = true)]
     Sort(launch::Words),
     Show(result::Show),

@@ -28,9 +28,10 @@ use text::help::examples;
 ///
 /// Endpoints connect sensors, buffers, prediction servers and more to each other.
 ///
-/// An endpoint is ROLE:TRANSPORT:PLACE as in RPS: source:tcp:pyramid:5009 reads a stream, connect:tcp:5011 offers one to whoever connects,
-/// target:udp:239.99.99.99:5012 sends one there, accept:tcp:5013 reads from whoever connects, server:unix:/run/load answers requests.
-/// docs/formats/stream.md lists them all, docs/components/ has a page for each component.
+/// An endpoint is ROLE:TRANSPORT:PLACE as in RPS: source:tcp:pyramid:5009 reads a stream, connect:tcp:5011 offers one
+/// to any client that connects, target:udp:239.99.99.99:5012 sends one there, accept:tcp:5013 reads from any client
+/// that connects, server:unix:/run/load answers requests. docs/formats/stream.md lists them all, docs/components/ has a
+/// page for each component.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop stream load-server connect:tcp:5001 server:tcp:5000",

@@ -28,7 +28,7 @@ const CHECK_EVERY: Duration = Duration::from_secs(1);
     "foretop workload two-spinners disk --for 5min --seed 7",
 ]))]
 pub struct MakeWorkload {
-    /// What to run; several run at the same time
+    /// The load to run; several run at the same time
     #[arg(value_name = "SCENARIO", value_parser = scenario, required_unless_present = "list")]
     scenarios: Vec<&'static Scenario>,
 
@@ -36,15 +36,15 @@ pub struct MakeWorkload {
     #[arg(long, conflicts_with_all = ["scenarios", "seed", "span"])]
     list: bool,
 
-    /// Seed for all random draws: how long processes work and rest, when they come and go
+    /// Seed for all random draws: how long processes work and rest, when they start and end
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
 
-    /// How long [default: until Ctrl-C]
+    /// The time to run [default: until Ctrl-C]
     #[arg(long = "for", value_name = "TIME", value_parser = positive_span)]
     span: Option<Duration>,
 
-    /// How to print the list
+    /// The format of the list
     #[arg(long, value_enum, default_value = "table", requires = "list")]
     format: TableOrJson,
 }

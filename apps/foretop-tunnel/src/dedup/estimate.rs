@@ -17,7 +17,7 @@ use units::ByteCount;
 /// Greatest number of bytes that can be flushed at once.
 const FLUSH_MAX: u64 = 1 << 20;
 
-/// Say what each way of finding redundancy would save on these files, sent one after the other
+/// Show the savings of each method of finding redundancy on these files, sent one after the other
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop dedup estimate release-1.tar release-2.tar",
@@ -25,40 +25,44 @@ const FLUSH_MAX: u64 = 1 << 20;
     "foretop dedup estimate --width 1280 --height 1024 --pixel 4 session.raw",
 ]))]
 pub struct Estimate {
-    /// Files in the order in which they would be sent; unpacked ones, because packed bytes have no redundancy that can be found
+    /// Files in the order in which they would be sent; unpacked ones, because redundancy cannot be found in packed
+    /// bytes
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
-    /// anchors-N, static-BYTES, fastcdc-BYTES, manber-BYTES, lbfs-BYTES, spring-BYTES, fifo-MIB, zstd-N (zstd alone, a window of 2^N bytes), auto or none; for
-    /// pixels grid-SIDE, varg-WIDTH, tiles-SIDE, squares-SIDE; may be given several times [default: several of them]
+    /// The segmenter: anchors-N, static-BYTES, fastcdc-BYTES, manber-BYTES, lbfs-BYTES, spring-BYTES, fifo-MIB, zstd-N
+    /// (zstd alone, a window of 2^N bytes), auto or none; for pixels grid-SIDE, varg-WIDTH, tiles-SIDE, squares-SIDE;
+    /// may be repeated [default: several of them]
     #[arg(long, value_name = "SEGMENTER")]
     segmenter: Vec<Method>,
 
-    /// The files are pictures, one after the other, with so many pixels in a row
+    /// Treat the files as pictures, one after the other, with this many pixels in a row
     #[arg(long, value_name = "PIXELS", requires = "height")]
     width: Option<u32>,
 
-    /// Rows of a picture
+    /// The number of rows of a picture
     #[arg(long, value_name = "PIXELS", requires = "width")]
     height: Option<u32>,
 
-    /// Bytes of a pixel
+    /// The number of bytes of a pixel
     #[arg(long, value_name = "BYTES", default_value_t = 4, requires = "width")]
     pixel: u32,
 
-    /// What packs new bytes: a level of zstd to 19, 0 to leave them as they are, or paced: level 5 where they pack well, 1 where they do not
+    /// The compression of new bytes: a level of zstd up to 19, 0 for none, or paced: level 5 if they compress well, 1
+    /// if they do not
     #[arg(long, value_name = "LEVEL", default_value = "paced")]
     level: Packing,
 
-    /// After how many bytes all that was read is flushed, at most 1MiB
+    /// The number of bytes after which all that was read is flushed, at most 1MiB
     #[arg(long, value_name = "SIZE", default_value = "16KiB")]
     flush: ByteCount,
 
-    /// What segments with ids are said in: short heads and packed bytes, or the paper's table 18; other segmenters have their own
+    /// The wire format of segments with ids: short heads and packed bytes, or the paper's table 18; other segmenters
+    /// have their own
     #[arg(long, value_enum, default_value = "packed")]
     wire: OnWire,
 
-    /// A table, or a line of JSON for each segmenter
+    /// The output: a table, or a line of JSON for each segmenter
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
 }

@@ -19,27 +19,27 @@ const KNOWN_COST: f64 = 27.0 / 65_536.0;
 /// Bytes that a stored byte takes on disk, with one anchor of twelve bytes in 256 and checksums.
 const DISK_COST: f64 = 1.0 + 12.0 / 256.0 + 4.0 / 65_536.0;
 
-/// Say what ids, groups and memory so much data needs: by the published formulas, and in this store
+/// Show the ids, groups and memory that an amount of data needs: by the published formulas, and in this store
 #[derive(Args)]
 #[command(after_help = examples(&["foretop dedup plan --data 1TB --redundancy 75%", "foretop dedup plan --data 100GB --redundancy 50% --segment 64B"]))]
 pub struct Plan {
-    /// How much is sent
+    /// The amount of data to send
     #[arg(long, value_name = "SIZE")]
     data: ByteCount,
 
-    /// The share of it that the receiver has, below 100%
+    /// The share of the data that the receiver has, below 100%
     #[arg(long, value_name = "SHARE")]
     redundancy: Ratio,
 
-    /// Bytes of a segment, where segments are sent by ids
+    /// The size of a segment, if segments are sent by ids
     #[arg(long, value_name = "SIZE", default_value = "32B")]
     segment: ByteCount,
 
-    /// Meta-data of each segment on the wire
+    /// The size of each segment's meta-data on the wire
     #[arg(long, value_name = "SIZE", default_value = "0B")]
     meta_data: ByteCount,
 
-    /// Memory of the machine
+    /// The memory of the machine
     #[arg(long, value_name = "SIZE", default_value = "4GiB")]
     memory: ByteCount,
 }

@@ -9,21 +9,22 @@ use dedup_study::{Settings, answers};
 use program::{Failure, written};
 use text::help::examples;
 
-/// Make the figures of the paper on two levels of fingerprints again, on data by seed
+/// Repeat the figures of the paper on two levels of fingerprints, on data by seed
 ///
-/// Each question comes with what was published, what comes out here, the conditions and a verdict. The same on every machine.
+/// Each question has the published figure, the result here, the conditions and a verdict. The output is the same on
+/// every machine.
 #[derive(Args)]
 #[command(after_help = examples(&["foretop dedup study --out dedup-study"]))]
 pub struct Study {
-    /// A folder for the pictures, which is made where there is none
+    /// The folder for the pictures, created if necessary
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
 
-    /// Segments of 32 bytes in each exchange; a thousandth of it are pictures of a session
+    /// The number of segments of 32 bytes in each exchange; a thousandth of it are pictures of a session
     #[arg(long, value_name = "N", default_value_t = Settings::default().n_segments as u32, value_parser = clap::value_parser!(u32).range(1_000..=10_000_000))]
     segments: u32,
 
-    /// Seed of the data
+    /// Seed for the data
     #[arg(long, value_name = "N", default_value_t = Settings::default().seed)]
     seed: u64,
 }

@@ -11,10 +11,11 @@ use tunnel::{Counts, Watcher};
 
 const STEP: Duration = Duration::from_secs(1);
 
-/// Where measurements go.
+/// Destinations of measurements.
 #[derive(Args)]
 pub struct Publishing {
-    /// Send what is counted, stage by stage, as a stream of one measurement a second, which a node shows and forecasts; may be repeated
+    /// Send the counts, stage by stage, as a stream of one measurement a second, for a node to show and forecast; may
+    /// be repeated
     #[arg(long, value_name = "ENDPOINT")]
     publish: Vec<Endpoint>,
 }

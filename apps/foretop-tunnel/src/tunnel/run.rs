@@ -12,11 +12,11 @@ use tunnel::{Config, Far, Near, StartError};
 
 use crate::publish::{Publishing, publish};
 
-/// Have local programs connect here, and carry what they say to the far end
+/// Let local programs connect here, and carry their data to the far end
 #[derive(Args)]
 #[command(after_help = examples(&["foretop tunnel near --config near.toml"]))]
 pub struct NearEnd {
-    /// What listens here, where the far end is, where the store is (docs/howto/tunnel.md)
+    /// The configuration: listeners, address of the far end, store (docs/howto/tunnel.md)
     #[arg(long, value_name = "FILE.toml")]
     config: PathBuf,
 
@@ -24,11 +24,11 @@ pub struct NearEnd {
     publishing: Publishing,
 }
 
-/// Connect what near ends ask for to its targets
+/// Connect requests of near ends to their targets
 #[derive(Args)]
 #[command(after_help = examples(&["foretop tunnel far --config far.toml"]))]
 pub struct FarEnd {
-    /// Where near ends connect, what they may reach, where the store is (docs/howto/tunnel.md)
+    /// The configuration: address for near ends, targets that they may reach, store (docs/howto/tunnel.md)
     #[arg(long, value_name = "FILE.toml")]
     config: PathBuf,
 

@@ -13,7 +13,7 @@ use units::Timestamp;
 
 use crate::run::failure;
 
-/// Say how a running end does: its links and streams, what it saved, what its store has
+/// Show the status of a running end: links and streams, savings, content of the store
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop tunnel status --config near.toml",
@@ -25,11 +25,11 @@ pub struct Ask {
     #[arg(long, value_name = "FILE.toml")]
     config: PathBuf,
 
-    /// Show instead what passed and how the store grew, since it was made, and how old was what was found
+    /// Show instead traffic and growth of the store since it was made, and the age of hits
     #[arg(long)]
     history: bool,
 
-    /// A table, JSON, which has the history as well, or what Prometheus reads
+    /// The format: a table, JSON, which has the history as well, or that of Prometheus
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
 }

@@ -31,11 +31,11 @@ pub struct Analyze {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     lags: Option<u64>,
 
-    /// Draw them into this file, as SVG or PNG depending on its name; may be repeated
+    /// Draw the figures into this file, as SVG or PNG depending on its name; may be repeated
     #[arg(long, value_name = "PATH", value_parser = drawing)]
     plot: Vec<Drawing>,
 
-    /// How to print the figures
+    /// The format of the figures
     #[arg(long, value_enum, default_value = "text")]
     format: TextOrJson,
 }

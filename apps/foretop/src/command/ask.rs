@@ -19,10 +19,10 @@ use text::help::examples;
 
 use sentence::{sentence, statement_sentence, worth};
 
-/// Ask what a signal will be, or how probable something is
+/// Ask what a signal will be, or how probable an event is
 ///
-/// Beyond the reach of the signal's own model (an hour, or 600 samples if that is less), the answer comes from a model that knows its
-/// days and weeks, as far as the node has seen any.
+/// Beyond the horizon of the signal's own model (an hour, or 600 samples if that is less), the answer comes from a
+/// model of daily and weekly seasons, if the node has measured for long enough.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop ask cpu.availability --horizon 30s",
@@ -33,16 +33,17 @@ use sentence::{sentence, statement_sentence, worth};
     "foretop ask 'cpu.user + cpu.system > 90%' --within 6h",
 ]))]
 pub struct Ask {
-    /// The signal (`foretop signals` lists them), or a statement: SIGNAL, max(SIGNAL), min(SIGNAL) or mean(SIGNAL), then <, <=, > or >=
-    /// and a number. For SIGNAL may stand several with +, - and / between spaces, and brackets
+    /// The signal (`foretop signals` lists them), or a statement: SIGNAL, max(SIGNAL), min(SIGNAL) or mean(SIGNAL),
+    /// then <, <=, > or >= and a number. SIGNAL can be an expression of several signals: `+`, `-` and `/` with spaces
+    /// around them, and brackets
     #[arg(value_name = "SIGNAL|STATEMENT")]
     subject: String,
 
-    /// How far ahead [default: 30s]
+    /// The horizon [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = positive_span)]
     horizon: Option<Duration>,
 
-    /// Share of cases in which the interval should hold the value, between 0 and 1 [default: 0.95]
+    /// The probability that the prediction interval holds the value, between 0 and 1 [default: 0.95]
     #[arg(long, value_name = "SHARE")]
     confidence: Option<Confidence>,
 
@@ -50,15 +51,16 @@ pub struct Ask {
     #[arg(long, value_name = "TIME", value_parser = positive_span)]
     within: Option<Duration>,
 
-    /// For how long it has to hold [default: one value is enough]
+    /// The time for which the statement has to hold [default: one value is enough]
     #[arg(long = "for", value_name = "TIME", value_parser = positive_span)]
     lasting: Option<Duration>,
 
-    /// See no season, neither days and weeks nor others that were found. (`AUTO`, which forecasts the next minutes, may know one all the same.)
+    /// Use no seasons, neither days and weeks nor others that were found. (`AUTO`, which forecasts the next minutes,
+    /// may use one all the same.)
     #[arg(long)]
     no_season: bool,
 
-    /// How to print the answer
+    /// The format of the answer
     #[arg(long, value_enum, default_value = "text")]
     format: TextOrJson,
 

@@ -12,7 +12,7 @@ use text::help::examples;
 #[derive(Args)]
 #[command(after_help = examples(&["foretop completions bash > ~/.local/share/bash-completion/completions/foretop"]))]
 pub struct Completions {
-    /// Which shell
+    /// The shell
     #[arg(value_enum)]
     shell: Shell,
 }

@@ -34,7 +34,7 @@ pub struct Export {
     #[arg(long, value_name = "TIME", value_parser = positive_span)]
     step: Option<Duration>,
 
-    /// How to print them
+    /// The format of the samples
     #[arg(long, value_enum, default_value = "csv")]
     format: Format,
 
@@ -44,9 +44,9 @@ pub struct Export {
 
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 enum Format {
-    /// A line `time,value` per sample; the value of a gap is empty.
+    /// A line `time,value` for each sample; the value of a gap is empty.
     Csv,
-    /// For programs; see docs/formats/cli.md.
+    /// JSON for programs; see docs/formats/cli.md.
     Json,
 }
 

@@ -33,7 +33,7 @@ pub struct Fit {
     #[arg(long, value_name = "TEXT", required = true)]
     model: Vec<String>,
 
-    /// What fits optimize, for models whose text does not say
+    /// The objective of fits, for models whose text does not state it
     #[arg(long, value_enum)]
     method: Option<Method>,
 
@@ -46,17 +46,17 @@ pub struct Fit {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     lags: Option<u64>,
 
-    /// How to print it
+    /// The format of the output
     #[arg(long, value_enum, default_value = "text")]
     format: TextOrJson,
 }
 
-/// What a fit optimizes, as `--method` has it.
+/// Values of `--method`.
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 enum Method {
-    /// The sum of squared one-step errors; no distribution is assumed.
+    /// Least sum of squared one-step errors; no distribution is assumed.
     Css,
-    /// The exact likelihood of a Gaussian process.
+    /// Exact maximum likelihood of a Gaussian process.
     Ml,
 }
 

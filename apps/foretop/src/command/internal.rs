@@ -8,7 +8,7 @@ use text::help::examples;
 
 use super::{external, spin};
 
-/// Be a process that another command needs
+/// Run as a process that another command needs
 #[derive(Args)]
 #[command(hide = true, after_help = examples(&["foretop internal spin --cpu 10s --threads 2"]))]
 pub struct Internal {

@@ -14,7 +14,7 @@ use text::help::examples;
 #[derive(Args)]
 #[command(after_help = examples(&["foretop models", "foretop models --format json"]))]
 pub struct Models {
-    /// How to print them
+    /// The format of the list
     #[arg(long, value_enum, default_value = "table")]
     format: TableOrJson,
 }

@@ -33,7 +33,7 @@ pub struct Predict {
     #[command(flatten)]
     source: SampleFile,
 
-    /// Bring the samples to this step: the mean of those in each, a gap where there is none
+    /// Resample to this step: the mean of the samples in each step, a gap if there are none
     #[arg(long, value_name = "TIME", value_parser = positive_span)]
     step: Option<Duration>,
 
@@ -42,46 +42,46 @@ pub struct Predict {
     #[arg(long, value_name = "TEXT")]
     model: Option<Spec>,
 
-    /// How far ahead: a number of steps, or a length of time if the samples have times
+    /// The horizon: a number of steps, or a length of time if the samples have times
     #[arg(long, value_name = "STEPS|TIME", default_value = "30")]
     horizon: Horizon,
 
-    /// Share of cases in which the interval should hold the value, between 0 and 1
+    /// The probability that the prediction interval holds the value, between 0 and 1
     #[arg(long, value_name = "SHARE", default_value = "0.95")]
     confidence: Confidence,
 
-    /// Where the ends of intervals come from [default: adaptive for AUTO, normal for all others]
+    /// The kind of prediction intervals [default: adaptive for AUTO, normal for all others]
     #[arg(long, value_enum, value_name = "KIND")]
     intervals: Option<Intervals>,
 
-    /// Widen the standard errors by how unsure the coefficients are
+    /// Widen the standard errors by the uncertainty of the coefficients
     #[arg(long)]
     widen: bool,
 
-    /// How to print the forecast
+    /// The format of the forecast
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 enum Format {
-    /// For people, six digits.
+    /// Table for people, six digits.
     Table,
-    /// For spreadsheets, full precision.
+    /// CSV for spreadsheets, full precision.
     Csv,
-    /// For programs, full precision; see docs/formats/cli.md.
+    /// JSON for programs, full precision; see docs/formats/cli.md.
     Json,
 }
 
-/// As `--intervals` has it.
+/// Values of `--intervals`.
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 enum Intervals {
-    /// Those of normal errors with the model's standard errors.
+    /// Quantiles of normal errors with the model's standard errors.
     #[value(alias = "gaussian")]
     Normal,
-    /// Quantiles of the errors that forecasts of the newer half of the samples had.
+    /// Quantiles of the errors of forecasts of the newer half of the samples.
     Empirical,
-    /// Ends that follow such errors as they come.
+    /// Quantiles that are updated with each such error.
     Adaptive,
 }
 

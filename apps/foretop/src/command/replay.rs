@@ -35,7 +35,7 @@ pub struct Replay {
     #[command(flatten)]
     source: SampleFile,
 
-    /// How many times faster than recorded
+    /// The speed, as a multiple of the recorded one
     #[arg(long, value_name = "FACTOR", default_value = "1")]
     speed: Speed,
 

@@ -29,7 +29,7 @@ const N_AT_ONCE: usize = 10;
 
 /// Try rules for warnings on the past, and watch them
 ///
-/// A rule is a statement, how far ahead to look, and the probability from which on somebody is to be warned:
+/// A rule is a statement, a horizon, and the probability that raises a warning:
 ///
 ///   [[rule]]
 ///   name = "memory runs out"
@@ -54,14 +54,14 @@ enum What {
     Prometheus(prometheus::Prometheus),
 }
 
-/// Say how probable each rule's statement is now, and whether it would warn
+/// Show the probability of each rule's statement now, and whether it would warn
 #[derive(Args)]
 #[command(after_help = examples(&["foretop rules check rules.toml"]))]
 struct Check {
     /// The file of rules
     file: PathBuf,
 
-    /// How to print them
+    /// The format of the output
     #[arg(long, value_enum, default_value = "table")]
     format: TableOrJson,
 
@@ -69,24 +69,24 @@ struct Check {
     node: NodeArgs,
 }
 
-/// Say how often each rule would have warned, how often rightly, and how long ahead
+/// Show how often each rule would have warned, how often rightly, and with what lead
 ///
-/// Each decision is made from what was known at the time. Days and weeks are those of the node's time zone.
+/// Each decision uses only what was known at the time. Days and weeks are those of the node's time zone.
 #[derive(Args)]
 #[command(after_help = examples(&["foretop rules test rules.toml --past 7d"]))]
 struct Test {
     /// The file of rules
     file: PathBuf,
 
-    /// Over how much of the past, up to now
+    /// The length of the past to try the rules on, up to now
     #[arg(long, value_name = "TIME", default_value = "7d", value_parser = positive_span)]
     past: Duration,
 
-    /// See no season, neither days and weeks nor others
+    /// Use no seasons, neither days and weeks nor others
     #[arg(long)]
     no_season: bool,
 
-    /// How to print it
+    /// The format of the output
     #[arg(long, value_enum, default_value = "table")]
     format: TableOrJson,
 
@@ -94,16 +94,17 @@ struct Test {
     node: NodeArgs,
 }
 
-/// Have a node tell nobody of a rule for a while
+/// Silence a rule for a while
 ///
-/// The rules are those that the node was started with (`foretop up --rules`) and those that were made on its page. Whoever was warned already hears of the end.
+/// The rule is one that the node was started with (`foretop up --rules`) or one that was made on its page. Recipients
+/// who were already warned are notified when the warning ends.
 #[derive(Args)]
 #[command(after_help = examples(&["foretop rules silence 'memory runs out' --for 2h", "foretop rules silence 'memory runs out' --for 0s"]))]
 struct Silence {
     /// The name of the rule
     rule: String,
 
-    /// For how long, at most 30d; 0s ends a silence
+    /// The length of the silence, at most 30d; 0s ends a silence
     #[arg(long = "for", value_name = "TIME", default_value = "1h", value_parser = span::parse)]
     length: Duration,
 

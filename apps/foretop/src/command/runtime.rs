@@ -35,11 +35,11 @@ pub struct Runtime {
     #[arg(long, value_name = "TIME", value_parser = positive_span)]
     cpu: Duration,
 
-    /// How many threads share the work
+    /// The number of threads that share the work
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
     threads: u32,
 
-    /// Share of tasks that the interval should hold, between 0 and 1
+    /// The probability that the interval holds the time, between 0 and 1
     #[arg(long, value_name = "SHARE", default_value = "0.95")]
     confidence: Confidence,
 
@@ -50,15 +50,15 @@ pub struct Runtime {
     #[command(flatten)]
     access: NodeAccess,
 
-    /// Run N such tasks on this host, each after asking, and compare
+    /// Run N such tasks on this host, each after a forecast, and compare
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     verify: Option<u32>,
 
-    /// How long to wait before each task, so that the previous one is forgotten
+    /// The pause before each task, so that the previous one has no effect on it
     #[arg(long, value_name = "TIME", default_value = "20s", value_parser = span::parse, requires = "verify")]
     pause: Duration,
 
-    /// How to print the answer
+    /// The format of the answer
     #[arg(long, value_enum, default_value = "text")]
     format: TextOrJson,
 }

@@ -15,7 +15,7 @@ use text::help::examples;
 #[derive(Args)]
 #[command(after_help = examples(&["foretop signals", "foretop signals --node http://127.0.0.1:7311 --format json"]))]
 pub struct Signals {
-    /// How to print them
+    /// The format of the list
     #[arg(long, value_enum, default_value = "table")]
     format: TableOrJson,
 

@@ -21,7 +21,7 @@ pub struct Spin {
     #[arg(long, value_name = "TIME", value_parser = positive_span)]
     cpu: Duration,
 
-    /// How many threads share the work
+    /// The number of threads that share the work
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
     threads: u32,
 }

@@ -30,7 +30,7 @@ enum What {
 
 /// Write a new random token to a file that only you can read
 ///
-/// A file that is there already is left as it is.
+/// An existing file is left as it is.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop token new ~/.config/foretop/token && foretop up --listen 0.0.0.0:7311 --token-file ~/.config/foretop/token",

@@ -37,7 +37,7 @@ const WIDTH_DEFAULT: u16 = 120;
 
 /// Watch signals in the terminal: past, present and forecast
 ///
-/// Without --node, and if no node answers at the default address, it measures this host by itself, in memory.
+/// Without --node, and if no node answers at the default address, it measures this host itself, in memory.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop top",
@@ -60,7 +60,7 @@ pub struct Top {
     #[arg(long)]
     once: bool,
 
-    /// How to print it
+    /// The format of the output
     #[arg(long, value_enum, default_value = "text", requires = "once")]
     format: TextOrJson,
 }

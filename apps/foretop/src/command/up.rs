@@ -42,10 +42,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Measure this host, forecast it, and serve it all over HTTP
 ///
-/// Every signal is forecast, and its history is kept in one file.
+/// Every signal is forecast, and its history is stored in one file.
 ///
-/// Settings not given here come from the environment, then the configuration file, then the defaults.
-/// `--show-config` prints the result in the form of a configuration file.
+/// Settings not given here come from the environment, then the configuration file, then the defaults. `--show-config`
+/// prints the result in the form of a configuration file.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop up",
@@ -70,7 +70,7 @@ pub struct Up {
     #[arg(long, value_name = "FILE.toml", env = "FORETOP_CONFIG")]
     config: Option<PathBuf>,
 
-    /// Print the configuration that file, environment and flags result in, and exit
+    /// Print the configuration that results from file, environment and flags, and exit
     #[arg(long)]
     show_config: bool,
 }
@@ -83,10 +83,10 @@ pub fn ways(config: &Path) -> anyhow::Result<Vec<Way>> {
     Ok(Settings::read(config)?.to_warnings()?.ways)
 }
 
-/// The outermost layer of the configuration; what is absent is left to those below.
+/// The outermost layer of the configuration; absent values are left to the layers below.
 #[derive(Args)]
 struct Flags {
-    /// Where to listen; port 0 means any free port. Beyond the loopback, --token-file is required
+    /// The address to listen on; port 0 is any free port. Beyond the loopback, --token-file is required
     #[arg(long, value_name = "HOST:PORT", env = "FORETOP_LISTEN")]
     listen: Option<String>,
 
@@ -94,7 +94,7 @@ struct Flags {
     #[arg(long, value_name = "PATH", env = "FORETOP_DATA_DIR")]
     data_dir: Option<PathBuf>,
 
-    /// Keep nothing beyond this run, whatever --data-dir says
+    /// Store nothing beyond this run, even if --data-dir is set
     #[arg(long, env = "FORETOP_IN_MEMORY", value_parser = FalseyValueParser::new())]
     in_memory: bool,
 
@@ -106,11 +106,12 @@ struct Flags {
     #[arg(long, value_name = "TEXT", env = "FORETOP_MODEL")]
     model: Option<Spec>,
 
-    /// The time zone of days and weeks in looks ahead, such as Europe/Berlin [default: the system's]
+    /// The time zone of days and weeks in forecasts, such as Europe/Berlin [default: the system's]
     #[arg(long, value_name = "NAME", env = "FORETOP_TIME_ZONE")]
     time_zone: Option<String>,
 
-    /// How long to keep samples as they are; older ones become one-minute means, kept ten times as long, then one-hour means
+    /// The time to store samples as they are; older ones become one-minute means, stored ten times as long, then
+    /// one-hour means
     #[arg(long, value_name = "TIME", env = "FORETOP_RETENTION", value_parser = span::parse)]
     retention: Option<Duration>,
 
@@ -127,7 +128,7 @@ struct Flags {
     #[arg(long, value_name = "FILE", env = "FORETOP_TLS_KEY", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
 
-    /// Certificates (PEM) to trust for https servers that are read or written, instead of the system's
+    /// Certificates (PEM) to trust for https servers that the node reads or writes, instead of the system's
     #[arg(long, value_name = "FILE", env = "FORETOP_CA")]
     ca: Option<PathBuf>,
 
@@ -135,7 +136,8 @@ struct Flags {
     #[arg(long, value_name = "PATH", env = "FORETOP_TOKEN_FILE")]
     token_file: Option<PathBuf>,
 
-    /// Measure only signals that match, for example 'cpu.*'; may be repeated. Signals read beside this host stay whole, unless a pattern matches some of them
+    /// Measure only signals that match, for example 'cpu.*'; may be repeated. Signals from other sources are all kept,
+    /// unless a pattern matches some of them
     #[arg(long, value_name = "GLOB", env = "FORETOP_ONLY", value_delimiter = ',')]
     only: Vec<String>,
 
@@ -151,7 +153,7 @@ struct Flags {
     #[arg(long, value_name = "URL", env = "FORETOP_SCRAPE", value_delimiter = ',')]
     scrape: Vec<String>,
 
-    /// From exporters, take series whose whole name matches this regular expression; may be repeated [default: all]
+    /// Take only series of exporters whose whole name matches this regular expression; may be repeated [default: all]
     #[arg(long = "match", value_name = "REGEX", requires = "scrape")]
     patterns: Vec<String>,
 
@@ -167,7 +169,7 @@ struct Flags {
     #[arg(long, value_name = "PATH", env = "FORETOP_FLOW_TOKEN_FILE")]
     flow_token_file: Option<PathBuf>,
 
-    /// Turn the result of a PromQL expression into signals, with its history; may be repeated
+    /// Turn the result of a PromQL expression into signals, including its history; may be repeated
     #[arg(long, value_name = "NAME=EXPR", requires = "prometheus")]
     query: Vec<NamedExpression>,
 
@@ -175,7 +177,7 @@ struct Flags {
     #[arg(long, value_name = "URL", env = "FORETOP_PROMETHEUS_URL")]
     prometheus: Option<String>,
 
-    /// How much of the past to ask for at the start, for --query [default: 6h]
+    /// The length of the past to request at the start, for --query [default: 6h]
     #[arg(long, value_name = "TIME", env = "FORETOP_HISTORY", requires = "query", value_parser = span::parse)]
     history: Option<Duration>,
 
@@ -206,8 +208,8 @@ struct Flags {
     #[arg(long, value_name = "PATH", env = "FORETOP_MPI_JOBS")]
     mpi_jobs: Option<PathBuf>,
 
-    /// Turn what the kernel is doing into signals, from the agent at this socket (`foretop kernel agent`), and let clients control it
-    /// [default: /run/foretop-kernel.sock]
+    /// Turn the activity of the kernel into signals, from the agent at this socket (`foretop kernel agent`), and let
+    /// clients control it [default: /run/foretop-kernel.sock]
     #[arg(long, value_name = "SOCKET", env = "FORETOP_KERNEL", num_args = 0..=1, default_missing_value = kernel::DEFAULT_SOCKET)]
     kernel: Option<PathBuf>,
 
@@ -215,7 +217,7 @@ struct Flags {
     #[arg(long, value_name = "PATH", env = "FORETOP_ROOT")]
     root: Option<PathBuf>,
 
-    /// What is logged on standard error: a level, or directives such as info,node=debug
+    /// The log filter for standard error: a level, or directives such as info,node=debug
     #[arg(long, value_name = "FILTER", env = "RUST_LOG")]
     log: Option<String>,
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use stream::{NatsServer, Security};
 
-/// Which NATS server, and what it is shown.
+/// The NATS server, and the credentials for it.
 #[derive(Args, Clone, Debug)]
 pub struct Broker {
     /// The NATS server; tls:// encrypts [default: nats://127.0.0.1:4222]

@@ -10,7 +10,7 @@ use crate::secret::read_token;
 use crate::terminal::say;
 use node_api::{Client, NodeUrl};
 
-/// Which node to ask, and the token that it wants.
+/// The node to ask, and the access to it.
 #[derive(Args, Clone, Debug)]
 pub struct NodeArgs {
     /// The node to ask [default: http://127.0.0.1:7311]
@@ -22,7 +22,7 @@ pub struct NodeArgs {
     pub access: NodeAccess,
 }
 
-/// How to get into a node.
+/// Token and certificates for a node.
 #[derive(Args, Clone, Debug)]
 pub struct NodeAccess {
     /// File with the node's token

@@ -46,7 +46,7 @@ pub struct SampleFile {
     rows: Option<u64>,
 }
 
-/// As `--decimal` has it.
+/// Values of `--decimal`.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Mark {
     /// 1.5; commas may separate thousands.

@@ -25,7 +25,7 @@ pub struct CompareCases {
     /// Results to compare with them
     second: PathBuf,
 
-    /// The measure that models are judged by
+    /// The metric that ranks models
     #[arg(long, value_enum, default_value = "mse")]
     metric: MetricName,
 

@@ -11,9 +11,9 @@ use super::MetricName;
 use command_line::terminal::write_json;
 use text::help::examples;
 
-/// Report which model wins at each lead time, by how much, and whether that matters
+/// Report which model wins at each lead, by how much, and whether that is beyond chance
 ///
-/// Without --html, --markdown and --json the report is printed as Markdown.
+/// Without --html, --markdown and --json, the report is printed as Markdown.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop crossval report cases.parquet",
@@ -23,19 +23,19 @@ pub struct WriteReport {
     /// Results of `foretop crossval run`
     results: PathBuf,
 
-    /// The measure that models are judged by
+    /// The metric that ranks models
     #[arg(long, value_enum, default_value = "mse")]
     metric: MetricName,
 
-    /// Write it as a self-contained HTML file
+    /// Write the report as a self-contained HTML file
     #[arg(long, value_name = "PATH")]
     html: Option<PathBuf>,
 
-    /// Write it as Markdown
+    /// Write the report as Markdown
     #[arg(long, value_name = "PATH")]
     markdown: Option<PathBuf>,
 
-    /// Print its figures as JSON
+    /// Print the report's figures as JSON
     #[arg(long)]
     json: bool,
 

@@ -23,7 +23,7 @@ use text::help::examples;
 /// Evaluate random test cases and write the results
 ///
 /// The same template, traces and seed give the same file to the byte, with any number of workers. Finished cases are
-/// kept in a folder beside the file until all are done, so the same command resumes a stopped run.
+/// stored in a folder beside the file until all are done, so the same command resumes a stopped run.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop crossval run examples/crossval/host-load.toml --traces testdata/nab --cases 20000 --seed 1 --out cases.parquet",
@@ -38,7 +38,7 @@ pub struct RunCases {
     #[command(flatten)]
     source: Source,
 
-    /// How many cases
+    /// The number of test cases
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     cases: u64,
 
@@ -50,7 +50,7 @@ pub struct RunCases {
     #[arg(long, value_name = "FILE.parquet")]
     out: PathBuf,
 
-    /// How many cases to evaluate at once [default: the number of processors]
+    /// The number of cases to evaluate at once [default: the number of processors]
     #[arg(long, value_name = "N")]
     workers: Option<NonZero<u16>>,
 }

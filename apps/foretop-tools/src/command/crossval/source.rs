@@ -45,7 +45,7 @@ pub struct Source {
     #[arg(long = "query", value_name = "QUERY", requires = "prometheus")]
     queries: Vec<String>,
 
-    /// The earliest moment to ask a node or server for. To be able to resume a run, give both ends as times
+    /// The earliest moment to request from a node or server. To be able to resume a run, give both ends as times
     #[arg(long, value_name = "TIME|-LENGTH", default_value = "-1d", allow_hyphen_values = true)]
     from: Moment,
 

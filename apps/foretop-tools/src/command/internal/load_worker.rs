@@ -8,11 +8,11 @@ use workload::Worker;
 use command_line::failure::OrUsage;
 use text::help::examples;
 
-/// Be one process of a load; `foretop workload` and `foretop availability-study` start it
+/// Run as one process of a load; `foretop workload` and `foretop availability-study` start it
 #[derive(Args)]
 #[command(after_help = examples(&["foretop workload one-spinner"]))]
 pub struct LoadWorker {
-    /// What the load wants of it
+    /// The load's instructions for this process
     #[arg(value_name = "ORDER", allow_hyphen_values = true)]
     arguments: Vec<OsString>,
 }

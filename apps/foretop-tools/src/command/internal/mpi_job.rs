@@ -25,26 +25,26 @@ const UP: u64 = 9_000;
 const HOP: u64 = 60_000;
 const STORE: u64 = 300;
 
-/// Write the records of a program that calls MPI_Allreduce 500 times a second, until it is stopped
+/// Write the records of a program that calls MPI_Allreduce 500 times a second, until the process is stopped
 #[derive(Args)]
 #[command(after_help = examples(&["foretop internal mpi-job /dev/shm/foretop-0/example --straggler 5"]))]
 pub struct MpiJob {
-    /// Folder of the job; it is made
+    /// Folder of the job, which is created
     folder: PathBuf,
 
     /// Ranks on each of two hosts
     #[arg(long, value_name = "N", default_value = "4", value_parser = clap::value_parser!(u32).range(1..=64))]
     ranks: u32,
 
-    /// The rank that comes late to each call
+    /// The straggler: a rank that is late in each call
     #[arg(long, value_name = "RANK")]
     straggler: Option<u32>,
 
-    /// While this file is there, messages between hosts take three times as long
+    /// While this file exists, messages between hosts take three times as long
     #[arg(long, value_name = "FILE")]
     slow: Option<PathBuf>,
 
-    /// Make each fourth call a MPI_Bcast
+    /// Make each fourth call an MPI_Bcast
     #[arg(long)]
     broadcast: bool,
 }

@@ -13,11 +13,11 @@ use text::help::examples;
 #[derive(Args)]
 #[command(after_help = examples(&["foretop internal pool-load --nats nats://broker --hosts 50"]))]
 pub struct PoolLoad {
-    /// How many hosts
+    /// The number of hosts
     #[arg(long, value_name = "N", default_value = "100")]
     hosts: u32,
 
-    /// How many signals each has
+    /// The number of signals of each host
     #[arg(long, value_name = "N", default_value = "79", value_parser = clap::value_parser!(u32).range(1..=4096))]
     signals: u32,
 
@@ -25,7 +25,7 @@ pub struct PoolLoad {
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = positive_span)]
     step: Duration,
 
-    /// How many measurements each host makes
+    /// The number of measurements of each host
     #[arg(long, value_name = "N", default_value = "60")]
     count: u64,
 

@@ -10,7 +10,7 @@ use component::CoreProgram;
 
 use text::help::examples;
 
-/// Be the core of a prediction server, to which standard input is a socket; `foretop stream pred-server` starts it
+/// Run as the core of a prediction server, with a socket as standard input; `foretop stream pred-server` starts it
 #[derive(Args)]
 #[command(after_help = examples(&["foretop stream pred-server source:tcp:localhost:5004 connect:tcp:5006"]))]
 pub struct PredCore {}

@@ -13,15 +13,15 @@ use text::help::examples;
 #[derive(Args)]
 #[command(after_help = examples(&["foretop internal study-test --mark 10s --threads 1 --demand 3s"]))]
 pub struct StudyTest {
-    /// When to look at both clocks; may be repeated, and the last one is the end
+    /// Times at which both clocks are read; may be repeated, and the last one is the end
     #[arg(long = "mark", value_name = "TIME", value_parser = span::parse, required = true)]
     marks: Vec<Duration>,
 
-    /// How many threads spin
+    /// The number of threads that spin
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     threads: u32,
 
-    /// The CPU time whose wall time is to be noted
+    /// The CPU time for which the wall time is recorded
     #[arg(long, value_name = "TIME", value_parser = span::parse)]
     demand: Duration,
 }

@@ -18,9 +18,9 @@ use command_line::failure::OrUsage;
 use command_line::terminal::write_json;
 use text::help::examples;
 
-/// Tell where time goes inside collective operations, and what to try
+/// Show where time goes inside collective operations, and what to try
 ///
-/// Stages are known of calls that go over a tree. Of all other collective calls it is told who came last.
+/// For calls that use a tree, it shows each stage. For other collective calls, it shows only which rank arrived last.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop mpi analyze foretop-trace",
@@ -28,11 +28,11 @@ use text::help::examples;
     "foretop mpi analyze node1-2f0 --json",
 ]))]
 pub struct Analyze {
-    /// A folder of trace files, a trace file, or a job that runs
+    /// A folder of trace files, a trace file, or a running job
     #[arg(value_name = "TRACE|JOB")]
     run: PathBuf,
 
-    /// Another run, to be compared with the first
+    /// Another run, to compare with the first
     #[arg(long, value_name = "TRACE|JOB")]
     compare: Option<PathBuf>,
 
@@ -40,11 +40,11 @@ pub struct Analyze {
     #[arg(long, value_name = "FOLDER")]
     draw: Option<PathBuf>,
 
-    /// How to write the pictures
+    /// The format of the pictures
     #[arg(long, value_parser = kinds(), default_value = "svg")]
     kind: Kind,
 
-    /// Print all figures for programs
+    /// Print all figures as JSON, for programs
     #[arg(long, conflicts_with = "csv")]
     json: bool,
 

@@ -52,7 +52,7 @@ fn examples_of(name: &str) -> String {
     examples(lines)
 }
 
-/// All that was typed after the program's name.
+/// All words after the program's name.
 #[derive(Args)]
 pub struct Words {
     #[arg(value_name = "WORD", trailing_var_arg = true, allow_hyphen_values = true)]

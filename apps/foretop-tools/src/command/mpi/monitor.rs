@@ -17,9 +17,10 @@ pub const COMPONENT: &str = "mpi-monitor";
 /// Prefix of the job's name.
 pub const STREAM_PREFIX: &str = "mpi.";
 
-/// Let others watch this host's part of a job
+/// Serve this host's part of a job to `foretop mpi watch`
 ///
-/// `foretop mpi watch` finds it, and asks it to read, reduce and count what the ranks of this host record. It ends with the job.
+/// The watcher finds this monitor, and requests that it read, reduce and count the records of this host's ranks. It
+/// ends with the job.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop mpi monitor node1-2f0 server:tcp:127.0.0.1:0",
@@ -37,11 +38,11 @@ pub struct Monitor {
     wiring: Wiring,
 }
 
-/// The priority of a process that watches a job. Where ranks have all cores, a monitor that is their equal stops one of them, and with
-/// it all that wait for that rank, until the scheduler's next turn.
+/// The priority of a process that watches a job. If ranks use all cores, a monitor of equal priority stops one of them,
+/// and with it all that wait for that rank, until the scheduler's next turn.
 #[derive(Args)]
 pub struct Niceness {
-    /// How far to stand back from the job's ranks, as `nice` has it: 0 to be their equal
+    /// The niceness to add, as for `nice`: 0 for the priority of the job's ranks
     #[arg(long, value_name = "N", default_value_t = 19, value_parser = clap::value_parser!(u8).range(0..=19))]
     nice: u8,
 }

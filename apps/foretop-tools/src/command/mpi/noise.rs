@@ -21,25 +21,26 @@ use text::help::examples;
 /// Options with which the measurement is made in this process.
 const HERE: [&str; 2] = ["--local", "--threads"];
 
-/// How much of a program's time the operating system takes, without MPI
+/// Measure how much of a program's time the operating system takes, without MPI
 ///
-/// With --local, a thread on each core finds out when time was taken from it, how regularly, and by whom. With --threads,
-/// threads of one process repeatedly work for a known time and then meet in an allreduce. Without either flag, ranks under MPI do so.
+/// With --local, a thread on each core measures when time was taken from it, how regularly, and by whom. With
+/// --threads, threads of one process repeatedly work for a known time and then meet in an allreduce. Without either
+/// flag, ranks under MPI do so.
 #[derive(Parser)]
 #[command(name = "foretop mpi noise", max_term_width = 100, after_help = examples(&[
     "foretop mpi noise --local --time 10s",
     "foretop mpi noise --threads 4 --work 1ms,10ms",
 ]))]
 struct Arguments {
-    /// Watch each core by itself
+    /// Measure each core by itself
     #[arg(long, required_unless_present = "threads")]
     local: bool,
 
-    /// Measure so many threads together
+    /// Measure this many threads together
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_096), conflicts_with = "local")]
     threads: Option<u32>,
 
-    /// How long to measure: for each --work, or both methods together [default: 20s]
+    /// The length of the measurement: for each --work, or both methods together [default: 20s]
     #[arg(long, value_name = "SPAN", value_parser = span::parse, conflicts_with = "quick")]
     time: Option<Duration>,
 
@@ -61,7 +62,7 @@ struct Arguments {
     #[arg(long, value_name = "FILE.jsonl", help_heading = "Results")]
     out: Option<PathBuf>,
 
-    /// What to print at the end
+    /// The format of the output
     #[arg(long, value_enum, default_value = "table", help_heading = "Results")]
     format: Format,
 
@@ -74,7 +75,7 @@ struct Arguments {
     seed: u64,
 }
 
-/// What is for `--threads`.
+/// Options of `--threads`.
 #[derive(clap::Args)]
 struct Together {
     /// Time between two allreduces: spans, or `allreduce` for the mean latency of one
@@ -92,7 +93,7 @@ struct Together {
     #[arg(long, value_name = "SPAN,...", value_delimiter = ',', value_parser = span::parse, default_value = "2ms,5ms,10ms", conflicts_with = "local", help_heading = "Threads")]
     threshold: Vec<Duration>,
 
-    /// Work only: no thread waits for another
+    /// Only work: no thread waits for another
     #[arg(long, conflicts_with = "local", help_heading = "Threads")]
     no_allreduce: bool,
 
@@ -108,10 +109,10 @@ struct Together {
     inject_ranks: Vec<u32>,
 }
 
-/// What is for `--local`.
+/// Options of `--local`.
 #[derive(clap::Args)]
 struct Apart {
-    /// Watch these cores [default: all that this process may run on]
+    /// Measure these cores [default: all that this process may run on]
     #[arg(long, value_name = "LIST", value_parser = cores, conflicts_with = "threads", help_heading = "Single cores")]
     cpus: Option<Cores>,
 
@@ -119,7 +120,7 @@ struct Apart {
     #[arg(long, value_name = "SPAN", value_parser = span::parse, default_value = "100us", conflicts_with = "threads", help_heading = "Single cores")]
     quantum: Duration,
 
-    /// How to watch [default: both methods, one after the other]
+    /// The method of measurement [default: both methods, one after the other]
     #[arg(long, value_enum, conflicts_with = "threads", help_heading = "Single cores")]
     method: Option<Methods>,
 
@@ -130,7 +131,7 @@ struct Apart {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Methods {
-    /// Time the same work repeatedly; also shows who took the time
+    /// Time the same work repeatedly; also shows what took the time
     FixedWork,
     /// Count the work done in the same time, repeatedly
     FixedTime,
@@ -138,9 +139,9 @@ enum Methods {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Format {
-    /// For people
+    /// Table for people
     Table,
-    /// As in the result file; see docs/formats/mpi-results.md
+    /// JSON as in the result file; see docs/formats/mpi-results.md
     Json,
     /// One row per core or class of iterations
     Csv,

@@ -17,7 +17,7 @@ use text::help::examples;
 #[derive(Args)]
 #[command(after_help = examples(&["foretop mpi show ace.jsonl", "foretop mpi show ace.jsonl --csv ace.rank"]))]
 pub struct Show {
-    /// What a program wrote with --out
+    /// The result file of a program, written with --out
     #[arg(value_name = "RESULT.jsonl")]
     result: PathBuf,
 
@@ -30,7 +30,7 @@ pub struct Show {
 #[derive(Args)]
 #[command(after_help = examples(&["foretop mpi plot comb.jsonl", "foretop mpi plot ace.jsonl --kind png --into plots"]))]
 pub struct Plot {
-    /// What a program wrote with --out
+    /// The result file of a program, written with --out
     #[arg(value_name = "RESULT.jsonl")]
     result: PathBuf,
 
@@ -38,7 +38,7 @@ pub struct Plot {
     #[arg(long, value_name = "FOLDER")]
     into: Option<PathBuf>,
 
-    /// How to write the pictures
+    /// The format of the pictures
     #[arg(long, value_parser = kinds(), default_value = "svg")]
     kind: Kind,
 }

@@ -41,38 +41,38 @@ enum What {
     Wan(wan::Wan),
 }
 
-/// How much the shape of a tree matters, and what watching it costs
+/// Measure how much the shape of a tree matters, and the overhead of watching it
 ///
-/// Remakes the speed-ups and pathmaps of Bongo, Anshus and Bjørndalen (Euro-Par 2004) and their Tables 1 to 3 (ICPP 2005), with their figures
-/// beside those measured here. The folder gets a report, its tables as CSV and JSON, pictures, and all results: the same command resumes
-/// a stopped study.
+/// Repeats the speed-ups and pathmaps of Bongo, Anshus and Bjørndalen (Euro-Par 2004) and their Tables 1 to 3 (ICPP
+/// 2005), with their figures beside those measured here. The folder gets a report, its tables as CSV and JSON,
+/// pictures, and all results: the same command resumes a stopped study.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop mpi study trees --quick",
     "foretop mpi study trees --hosts a:1,b:1,c:1,d:1 --hosts a:4,b:4 --out study",
 ]))]
 struct Trees {
-    /// Hosts with their ranks, as a topology of its own each time [default: this host]
+    /// Hosts with their ranks; each use is a topology of its own [default: this host]
     #[arg(long, value_name = "HOST:RANKS,…")]
     hosts: Vec<Topology>,
 
-    /// How many processes on this host
+    /// The number of processes on this host
     #[arg(short = 'n', long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(2..), conflicts_with = "hosts")]
     ranks: u32,
 
-    /// Which MPI: openmpi or mpich [default: the first one found]
+    /// The MPI library: openmpi or mpich [default: the first one found]
     #[arg(long, value_name = "LIBRARY")]
     mpi: Option<Flavour>,
 
-    /// Rehearse in a minute on one host; the figures mean little
+    /// Rehearse in a minute on one host; the figures have little meaning
     #[arg(long)]
     quick: bool,
 
-    /// How many times to run each tree [default: 5, or 2]
+    /// The number of runs of each tree [default: 5, or 2]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: Option<u32>,
 
-    /// How many pairs of stretches to measure for each overhead [default: 9, or 2]
+    /// The number of pairs of stretches to measure for each overhead [default: 9, or 2]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pairs: Option<u32>,
 

@@ -46,7 +46,7 @@ enum What {
     Adapt(adapt::Adapt),
 }
 
-/// Check that a file can be used, and tell what is in it
+/// Check that a tree file can be used, and show its content
 #[derive(Args)]
 #[command(after_help = examples(&["foretop mpi tree check tree.toml --hosts a:0-3,b:4-7"]))]
 struct Check {
@@ -66,16 +66,16 @@ struct Draw {
     #[arg(value_name = "TREE.toml")]
     file: PathBuf,
 
-    /// Only this tree [default: all of them in text, the first one in a picture]
+    /// Draw only this tree [default: all of them in text, the first one in a picture]
     #[arg(long, value_name = "NAME")]
     tree: Option<String>,
 
-    /// Draw it into this file, as SVG or PNG depending on its name; may be repeated
+    /// Draw the tree into this file, as SVG or PNG depending on its name; may be repeated
     #[arg(long, value_name = "PATH", value_parser = drawing)]
     plot: Vec<Drawing>,
 }
 
-/// Tell in what two files differ: nodes that moved, parents, hops
+/// Show the differences of two tree files: nodes that moved, parents, hops
 #[derive(Args)]
 #[command(after_help = examples(&["foretop mpi tree diff before.toml after.toml"]))]
 struct Diff {

@@ -38,8 +38,8 @@ const ALIKE_WITHIN: Duration = Duration::from_secs(30);
 
 /// Watch the collective operations of a job
 ///
-/// What is on this host is read here. Other hosts of the job are read by their own `foretop mpi monitor`, which are found as streams are:
-/// on this host, on the local network and through a NATS server, or named by --from.
+/// This host's part is read here. Other hosts of the job are read by their own `foretop mpi monitor`, which are found
+/// as streams are: on this host, on the local network and through a NATS server, or named by --from.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop mpi watch node1-2f0",
@@ -52,11 +52,11 @@ pub struct Watch {
     #[arg(value_name = "JOB")]
     job: PathBuf,
 
-    /// Which tree of the tree file, from 0; may be repeated
+    /// The tree of the tree file to watch, from 0; may be repeated
     #[arg(long, value_name = "N", default_values_t = [0])]
     tree: Vec<usize>,
 
-    /// What to tell
+    /// The figures to report
     #[arg(long, value_enum, default_value = "stages")]
     monitor: Kind,
 
@@ -72,11 +72,12 @@ pub struct Watch {
     #[arg(long)]
     by_cluster: bool,
 
-    /// When monitors read: at any time, once their host has sent its part of a result, or once its ranks have been released
+    /// The moment at which monitors read: any, once their host has sent its part of a result, or once its ranks have
+    /// been released
     #[arg(long, value_enum, value_name = "WHEN", default_value = "released")]
     gate: When,
 
-    /// For statistics, at which end of a hop its time is computed
+    /// The end of a hop at which its time is computed, for statistics
     #[arg(long, value_enum, value_name = "END", default_value = "source")]
     hop: End,
 
@@ -84,19 +85,19 @@ pub struct Watch {
     #[arg(long, value_name = "ENDPOINT")]
     from: Vec<Endpoint>,
 
-    /// How often to tell
+    /// The time between two reports
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = positive_span)]
     every: Duration,
 
-    /// How often to gather
+    /// The time between two gathers
     #[arg(long, value_name = "TIME", default_value = "5ms", value_parser = positive_span)]
     pace: Duration,
 
-    /// Tell once, and end
+    /// Report once, and exit
     #[arg(long)]
     once: bool,
 
-    /// Print a JSON object each time
+    /// Print a JSON object for each report
     #[arg(long)]
     json: bool,
 
@@ -119,7 +120,7 @@ enum After {
     Replaced,
 }
 
-/// As `Strategy`.
+/// Values of `--gate`, as `Strategy`.
 #[derive(Clone, Copy, ValueEnum)]
 enum When {
     Off,
@@ -127,7 +128,7 @@ enum When {
     Released,
 }
 
-/// As `Hop`.
+/// Values of `--hop`, as `Hop`.
 #[derive(Clone, Copy, ValueEnum)]
 enum End {
     Source,

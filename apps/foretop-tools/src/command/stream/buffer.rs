@@ -13,13 +13,13 @@ use command_line::argument::TextOrJson;
 use command_line::failure::OrUsage;
 use text::help::examples;
 
-/// Keep the last messages of any stream for clients to ask for, and pass the stream on
+/// Store the last messages of any stream for requests of clients, and pass the stream on
 #[derive(Args)]
 #[command(name = "buffer", after_help = examples(&[
     "foretop stream buffer 1000 source:tcp:localhost:5002 server:tcp:5003 connect:tcp:5004",
 ]))]
 pub struct KeepBuffer {
-    /// How many messages
+    /// The number of messages
     #[arg(value_name = "N")]
     n: usize,
 
@@ -27,7 +27,7 @@ pub struct KeepBuffer {
     wiring: Wiring,
 }
 
-/// Ask a buffer for messages
+/// Request messages from a buffer
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop stream buffer-client source:tcp:localhost:5003 --latest 10",

@@ -12,7 +12,7 @@ use text::help::examples;
 
 /// Request a refit when forecast errors are too large, or do not match the stated uncertainty
 ///
-/// One source brings samples, another their forecasts.
+/// One source has the samples, another their forecasts.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop stream eval-fit --error-max 0.5 --misestimate-max 2 --refit source:tcp:localhost:5005 source:tcp:localhost:5004 source:tcp:localhost:5006",
@@ -33,19 +33,19 @@ pub struct WatchFit {
     #[arg(long, value_name = "LEAD", value_delimiter = ',', default_value = "1")]
     lead: Vec<usize>,
 
-    /// How many of the last errors count
+    /// The number of last errors that count
     #[arg(long, value_name = "N", default_value = "100", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     window: u32,
 
-    /// No verdict before there are this many errors
+    /// The least number of errors for a verdict
     #[arg(long, value_name = "N", default_value = "30")]
     min_samples: usize,
 
-    /// No refit until this many samples have come since the last one
+    /// The least number of samples between two refits
     #[arg(long, value_name = "N", default_value = "100")]
     every: usize,
 
-    /// The prediction server's server, as source:, to ask for the refit [default: none]
+    /// The prediction server's server, as source:, to request the refit from [default: none]
     #[arg(long, value_name = "ENDPOINT")]
     refit: Option<Endpoint>,
 }

@@ -20,7 +20,7 @@ use text::help::examples;
 #[derive(Args)]
 #[command(after_help = examples(&["foretop stream find", "foretop stream find --signal 'load.*' --model 'AR(*)' --json"]))]
 pub struct Find {
-    /// The component that gives it, as in pred-server
+    /// The component that offers the stream, as in pred-server
     #[arg(long, value_name = "PATTERN")]
     component: Option<Glob>,
 
@@ -36,7 +36,7 @@ pub struct Find {
     #[arg(long, value_name = "PATTERN")]
     signal: Option<Glob>,
 
-    /// The model that forecasts it
+    /// The model that forecasts the signal
     #[arg(long, value_name = "PATTERN")]
     model: Option<Glob>,
 
@@ -44,7 +44,7 @@ pub struct Find {
     #[arg(long)]
     local: bool,
 
-    /// How long to wait for answers from the network
+    /// The time to wait for answers from the network
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = span::parse)]
     wait: Duration,
 

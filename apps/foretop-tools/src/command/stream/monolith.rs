@@ -11,7 +11,7 @@ use super::sensor::SensorArgs;
 use super::wiring::Wiring;
 use text::help::examples;
 
-/// Measure, and forecast what was measured, in one process
+/// Measure this host, and forecast the measurements, in one process
 ///
 /// Of several signals, the first is forecast.
 #[derive(Args)]
@@ -27,11 +27,11 @@ pub struct RunMonolith {
     #[arg(long, value_name = "TEXT", default_value = "AR(16)")]
     model: Spec,
 
-    /// How many samples it is fitted to
+    /// The number of samples that the model is fitted to
     #[arg(long, value_name = "N", default_value = "600", value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     window: u32,
 
-    /// How many steps ahead it forecasts
+    /// The horizon, in steps
     #[arg(long, value_name = "N", default_value = "30", value_parser = clap::value_parser!(u32).range(1..=65_000))]
     horizon: u32,
 }

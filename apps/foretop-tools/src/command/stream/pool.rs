@@ -35,15 +35,15 @@ pub struct PredPool {
     #[arg(long, value_name = "MODEL", default_value = "AR(16)")]
     model: Spec,
 
-    /// How many samples a model is fitted to
+    /// The number of samples that a model is fitted to
     #[arg(long, value_name = "N", default_value = "600")]
     window: u64,
 
-    /// How many samples after a fit the next one is due
+    /// The number of samples from one fit to the next
     #[arg(long, value_name = "N", default_value = "300")]
     refit_every: u64,
 
-    /// How many steps ahead
+    /// The horizon, in steps
     #[arg(long, value_name = "N", default_value = "30")]
     horizon: u32,
 
@@ -51,7 +51,7 @@ pub struct PredPool {
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = positive_span)]
     step: Duration,
 
-    /// How long a server may be silent before others take over
+    /// The lease: the time that a server may be silent before others take over
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = positive_span)]
     lease: Duration,
 

@@ -22,12 +22,12 @@ pub struct PredOnceServer {
     #[command(flatten)]
     wiring: Wiring,
 
-    /// How many fits to make at the same time [default: the number of cores]
+    /// The number of fits at the same time [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     workers: Option<u16>,
 }
 
-/// Have a server fit a model to the samples in a file, and print the forecast
+/// Fit a model on a server to the samples in a file, and print the forecast
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop stream pred-once-client source:tcp:pyramid:5009 --model 'AR(16)' --horizon 30 trace.csv",
@@ -44,7 +44,7 @@ pub struct PredOnceClient {
     #[arg(long, value_name = "TEXT", default_value = "AR(16)")]
     model: Spec,
 
-    /// How many steps ahead
+    /// The horizon, in steps
     #[arg(long, value_name = "N", default_value = "30")]
     horizon: u32,
 

@@ -31,7 +31,7 @@ pub struct PredServer {
     #[arg(long, value_name = "N", default_value = "600")]
     window: u32,
 
-    /// How many steps ahead it forecasts
+    /// The horizon, in steps
     #[arg(long, value_name = "N", default_value = "30")]
     horizon: u32,
 
@@ -39,7 +39,7 @@ pub struct PredServer {
     #[arg(long, value_name = "ENDPOINT")]
     history: Option<Endpoint>,
 
-    /// How long the core may take to answer, including a fit, before it counts as hung
+    /// The time limit of the core's answer, including a fit, after which it counts as hung
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = span::parse)]
     core_limit: Duration,
 }

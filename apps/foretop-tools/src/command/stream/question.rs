@@ -12,10 +12,10 @@ use super::wiring::Protection;
 use command_line::failure::OrUsage;
 use text::help::examples;
 
-/// How a component is asked.
+/// Limits of a request to a component.
 #[derive(Args, Clone, Debug)]
 pub struct Question {
-    /// How long to wait for the answer
+    /// The time to wait for the answer
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = span::parse)]
     limit: Duration,
 
@@ -39,9 +39,9 @@ pub struct Reconfig {
     question: Question,
 }
 
-/// Change the model of a running prediction server, or have it fitted again
+/// Change the model of a running prediction server, or refit it
 ///
-/// Settings that are not given stay. The model is fitted to the last samples before the answer comes; if it cannot be
+/// Settings that are not given stay. The model is fitted to the last samples before the answer is sent; if it cannot be
 /// fitted, nothing changes.
 #[derive(Args)]
 #[command(after_help = examples(&[
@@ -61,7 +61,7 @@ pub struct PredReconfig {
     #[arg(long, value_name = "N")]
     window: Option<u32>,
 
-    /// How many steps ahead it forecasts
+    /// The horizon, in steps
     #[arg(long, value_name = "N")]
     horizon: Option<u32>,
 

@@ -16,7 +16,7 @@ use text::help::examples;
 /// Messages that are read ahead of those that are due.
 const N_AHEAD: usize = 64;
 
-/// Pass on whatever comes in, for example into a file
+/// Pass on the incoming stream, for example into a file
 #[derive(Args)]
 #[command(after_help = examples(&["foretop stream record source:tcp:localhost:5002 target:file:load.frames"]))]
 pub struct Record {
@@ -37,7 +37,7 @@ pub struct Play {
     #[command(flatten)]
     wiring: Wiring,
 
-    /// How fast: 10x, as-recorded or max
+    /// The speed: 10x, as-recorded or max
     #[arg(long, value_name = "SPEED", default_value = "as-recorded")]
     speed: Speed,
 

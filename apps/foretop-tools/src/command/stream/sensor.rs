@@ -21,7 +21,7 @@ use command_line::failure::OrUsage;
 use command_line::snmp::snmp_of;
 use text::help::examples;
 
-/// What is measured, and how often.
+/// The signals to measure, and the step.
 #[derive(Args)]
 pub struct SensorArgs {
     /// Time between measurements; 0, with --synthetic only, for as fast as possible
@@ -68,7 +68,8 @@ pub struct LoadServer {
     sensor: SensorArgs,
 }
 
-/// Measure the bandwidth of flows at each step, by short transfers to a peer or from what SNMP agents count, and send the measurements
+/// Measure the bandwidth of flows at each step, by short transfers to a peer or by the counters of SNMP agents, and
+/// send the measurements
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop stream flow-server --peer db2=db2.example:7312 --token-file ~/.config/foretop/token connect:tcp:5001",
@@ -78,7 +79,7 @@ pub struct FlowServer {
     #[command(flatten)]
     wiring: Wiring,
 
-    /// The peer of the transfers: its name, and where its responder listens
+    /// The peer of the transfers: its name, and the address of its responder
     #[arg(long, value_name = "NAME=HOST:PORT", required_unless_present = "snmp")]
     peer: Option<Peer>,
 

@@ -10,7 +10,7 @@ use super::question::{Question, unexpected};
 use command_line::terminal::write_json;
 use text::help::examples;
 
-/// Show the state of a component: what it reports about itself, and what happened at its endpoints
+/// Show the state of a component: its own report, and the events at its endpoints
 #[derive(Args)]
 #[command(after_help = examples(&["foretop stream status source:tcp:localhost:5005"]))]
 pub struct Status {

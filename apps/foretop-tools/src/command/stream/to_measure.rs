@@ -16,7 +16,7 @@ use text::help::examples;
     "foretop stream load-to-measure 0 source:tcp:localhost:5001 connect:tcp:5002",
 ]))]
 pub struct ToMeasure {
-    /// The signal, by its id or by its place, counted from 0
+    /// The signal, by its id or by its position, counted from 0
     #[arg(value_name = "SIGNAL|INDEX")]
     signal: SignalChoice,
 

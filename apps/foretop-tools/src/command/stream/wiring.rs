@@ -16,7 +16,7 @@ use command_line::argument::Broker;
 use command_line::failure::OrUsage;
 use command_line::{descriptors, interruption, log};
 
-/// What protects connections.
+/// Protection of connections.
 #[derive(Args, Clone, Debug)]
 pub struct Protection {
     /// File with the token that TCP clients must present; its mode must be 600
@@ -27,7 +27,7 @@ pub struct Protection {
     #[arg(long, value_name = "PATH", requires = "tls_key")]
     tls_certificate: Option<PathBuf>,
 
-    /// PEM file with its key
+    /// PEM file with the certificate's key
     #[arg(long, value_name = "PATH", requires = "tls_certificate")]
     tls_key: Option<PathBuf>,
 
@@ -43,10 +43,10 @@ pub struct Protection {
     broker: Broker,
 }
 
-/// What every component is told.
+/// Options of every component.
 #[derive(Args, Clone, Debug)]
 pub struct Wiring {
-    /// Where streams come from and go to: ROLE:TRANSPORT:PLACE
+    /// The endpoints of incoming and outgoing streams: ROLE:TRANSPORT:PLACE
     #[arg(value_name = "ENDPOINT", required = true)]
     pub endpoints: Vec<Endpoint>,
 
@@ -54,7 +54,7 @@ pub struct Wiring {
     #[arg(long, value_name = "TEXT")]
     pub name: Option<String>,
 
-    /// For a sensor, the host whose signals these are [default: this host's name]
+    /// The host whose signals a sensor measures [default: this host's name]
     #[arg(long, value_name = "TEXT")]
     host: Option<String>,
 
@@ -66,7 +66,7 @@ pub struct Wiring {
     #[arg(long, env = "FORETOP_UNANNOUNCED", value_parser = FalseyValueParser::new())]
     unannounced: bool,
 
-    /// What is logged on standard error: a level, or directives such as info,stream=debug
+    /// The log filter for standard error: a level, or directives such as info,stream=debug
     #[arg(long, value_name = "FILTER", default_value = "warn", env = "RUST_LOG")]
     log: String,
 }

@@ -18,11 +18,11 @@ use text::help::examples;
     "foretop wan exec t0 -- mpiexec --mca plm_rsh_agent \"foretop wan exec --shell\" --host t0,o0 ./program",
 ]))]
 pub struct Exec {
-    /// Take what is given as ssh does: options are passed over, and the words after the host are one line for a shell
+    /// Parse arguments as ssh does: ignore options, and run the words after the host as one shell command
     #[arg(long)]
     shell: bool,
 
-    /// The host, `HOST` or `EMULATION/HOST`, and what to run in it
+    /// The host, `HOST` or `EMULATION/HOST`, and the program to run in it
     #[arg(value_name = "HOST -- PROGRAM", trailing_var_arg = true, allow_hyphen_values = true, required = true)]
     words: Vec<OsString>,
 }

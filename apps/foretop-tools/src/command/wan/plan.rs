@@ -18,7 +18,7 @@ use text::help::examples;
 /// Sizes of a packet on most networks, and of a long message.
 const SIZES: [ByteCount; 2] = [ByteCount::new(1_500), ByteCount::new(1 << 20)];
 
-/// Check that a file can be used, and tell what messages take on each link
+/// Check that a file can be used, and show how long messages take on each link
 #[derive(Args)]
 #[command(after_help = examples(&["foretop wan check examples/wan/two-sites.toml"]))]
 pub struct Check {

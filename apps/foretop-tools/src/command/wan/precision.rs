@@ -30,22 +30,22 @@ const FILLED: Duration = Duration::from_secs(3);
 const SIZES: [u32; 3] = [1, 1 << 10, 8 << 10];
 const N_PING_PONGS: usize = 50;
 
-/// Measure how precisely this machine waits, beside other emulators' ways, and what its emulated links carry
+/// Measure how precisely this machine waits, beside other emulators' methods, and the capacity of its emulated links
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop wan self-test",
     "foretop wan self-test --connections 2,40 --rates 100Mbit/s,1Gbit/s",
 ]))]
 pub struct SelfTest {
-    /// Waits for each delay and way
+    /// The number of waits for each delay and method
     #[arg(long, value_name = "N", default_value_t = 200)]
     waits: usize,
 
-    /// Instead, how late messages of so many senders are at the same time
+    /// Measure instead how late messages of this many concurrent senders are
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     connections: Vec<usize>,
 
-    /// Instead, what a relay and, as root, emulated hosts make of links of these rates, with 10 ms each way
+    /// Measure instead links of these rates, with 10 ms each way, over a relay and, as root, between emulated hosts
     #[arg(long, value_name = "RATE,…", value_delimiter = ',')]
     rates: Vec<Bandwidth>,
 

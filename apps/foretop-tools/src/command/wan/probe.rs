@@ -29,23 +29,23 @@ const N_SUMS: u32 = 5;
 #[derive(Args)]
 #[command(after_help = examples(&["foretop wan probe 10.0.0.5:7312 --every 60s --for 24h --out link.csv"]))]
 pub struct Probe {
-    /// Where `foretop wan answer` listens
+    /// The address of `foretop wan answer`
     #[arg(value_name = "HOST:PORT", value_parser = address)]
     to: SocketAddr,
 
-    /// How often
+    /// The time between two probes
     #[arg(long, value_name = "TIME", value_parser = span::parse, default_value = "60s")]
     every: Duration,
 
-    /// How long [default: until it is interrupted]
+    /// Stop after this time [default: until it is interrupted]
     #[arg(long = "for", value_name = "TIME", value_parser = span::parse)]
     span: Option<Duration>,
 
-    /// What is sent
+    /// The messages to send
     #[arg(long, value_enum, default_value = "nws")]
     style: Style,
 
-    /// What signals are called that are published, `wan.NAME.latency` [default: the host's address]
+    /// The name of published signals, `wan.NAME.latency` [default: the host's address]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 
@@ -58,9 +58,9 @@ pub struct Probe {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Style {
-    /// As the Network Weather Service: 4 bytes, then four times 16 KiB
+    /// Messages of the Network Weather Service: 4 bytes, then four times 16 KiB
     Nws,
-    /// As in a program: 8 bytes, then two messages of 32 KiB
+    /// Messages as in a program: 8 bytes, then two messages of 32 KiB
     Application,
 }
 
@@ -68,7 +68,7 @@ enum Style {
 #[derive(Args)]
 #[command(after_help = examples(&["foretop wan answer --listen 10.0.0.5:7312"]))]
 pub struct Answer {
-    /// Where
+    /// The address to listen on
     #[arg(long, value_name = "HOST:PORT", value_parser = address)]
     listen: SocketAddr,
 }
@@ -77,15 +77,15 @@ pub struct Answer {
 #[derive(Args)]
 #[command(after_help = examples(&["foretop wan compare --real 10.0.0.5:7312 --emulated 127.0.0.1:7313"]))]
 pub struct Compare {
-    /// Where `foretop wan answer` listens, over the real link
+    /// The address of `foretop wan answer` over the real link
     #[arg(long, value_name = "HOST:PORT", value_parser = address)]
     real: SocketAddr,
 
-    /// Where it listens over the emulated link
+    /// Its address over the emulated link
     #[arg(long, value_name = "HOST:PORT", value_parser = address)]
     emulated: SocketAddr,
 
-    /// Ping-pongs of each size, and as many allreduces
+    /// The number of ping-pongs of each size, and of allreduces
     #[arg(long, value_name = "N", default_value_t = 20)]
     repeats: u32,
 }

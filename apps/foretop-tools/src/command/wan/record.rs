@@ -18,7 +18,7 @@ use command_line::failure::OrUsage;
 use command_line::history::{Query, Sample};
 use text::help::examples;
 
-/// Write a link's trace out of what is known of it: a node's signals and forecasts, or a program's messages
+/// Make a link's trace from a node's signals and forecasts, or from a program's messages
 #[derive(Args)]
 #[command(subcommand_value_name = "COMMAND", after_help = examples(&[
     "foretop wan record flow db2 --from -24h --out yesterday.csv",
@@ -36,7 +36,7 @@ enum What {
     Mpi(Messages),
 }
 
-/// From the signals `flow.PEER` and `flow.PEER.round_trip` of a node
+/// Make a trace from the signals `flow.PEER` and `flow.PEER.round_trip` of a node
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop wan record flow db2 --from -24h --out yesterday.csv",
@@ -54,15 +54,15 @@ struct Flow {
     #[arg(long, value_name = "TIME|-LENGTH", allow_hyphen_values = true)]
     to: Option<Moment>,
 
-    /// Instead of the past, what the node expects for so long from now on, drawn with the errors that it expects
+    /// Instead of the past, use the node's forecast for this long from now on, drawn with its standard errors
     #[arg(long, value_name = "TIME", value_parser = positive_span, conflicts_with_all = ["from", "to"])]
     ahead: Option<Duration>,
 
-    /// What drawing takes its chance from
+    /// Seed for the draws
     #[arg(long, value_name = "NUMBER", default_value_t = 1, requires = "ahead")]
     seed: u64,
 
-    /// One way, instead of half of the signal `flow.PEER.round_trip`
+    /// The one-way latency, instead of half of the signal `flow.PEER.round_trip`
     #[arg(long, value_name = "TIME", value_parser = positive_span)]
     latency: Option<Duration>,
 
@@ -73,11 +73,11 @@ struct Flow {
     output: Output,
 }
 
-/// From the messages of an MPI program, as `foretop mpi trace` records them
+/// Make a trace from the messages of an MPI program, as `foretop mpi trace` records them
 #[derive(Args)]
 #[command(after_help = examples(&["foretop wan record mpi foretop-trace --from node1 --to node2 --two-way --out link.csv"]))]
 struct Messages {
-    /// Trace files, or the folder that has them
+    /// Trace files, or their folder
     trace: PathBuf,
 
     /// The host of the senders
@@ -88,7 +88,7 @@ struct Messages {
     #[arg(long, value_name = "HOST")]
     to: String,
 
-    /// Half of a message and the next one back, so that clocks need not agree
+    /// Use half of a message and the next one back, so that clocks need not agree
     #[arg(long)]
     two_way: bool,
 
@@ -103,7 +103,7 @@ pub struct Output {
     out: Option<PathBuf>,
 }
 
-/// Relay over a link that behaves as its trace says, from the first moment on
+/// Relay over a link that behaves as in its trace, from the trace's beginning on
 #[derive(Args)]
 #[command(after_help = examples(&["foretop wan replay tonight.csv --listen 127.0.0.1:8080 --to 10.0.0.5:80"]))]
 pub struct Replay {
@@ -111,11 +111,11 @@ pub struct Replay {
     #[arg(value_name = "TRACE")]
     there: PathBuf,
 
-    /// That of the link back [default: the same]
+    /// The trace of the link back [default: the same]
     #[arg(value_name = "BACK")]
     back: Option<PathBuf>,
 
-    /// After the last point
+    /// Behaviour after the last point
     #[arg(long, value_enum, default_value = "stop")]
     at_end: End,
 
@@ -123,14 +123,14 @@ pub struct Replay {
     serving: Serving,
 }
 
-/// As `netmodel::AtEnd`.
+/// Values of `--at-end`, as `netmodel::AtEnd`.
 #[derive(Clone, Copy, ValueEnum)]
 enum End {
     /// Connections break
     Stop,
     /// The trace begins again
     Loop,
-    /// All stays as it is
+    /// The last values stay
     Hold,
 }
 

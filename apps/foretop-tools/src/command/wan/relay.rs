@@ -21,7 +21,7 @@ use text::help::examples;
 /// Keys of a link whose values are numbers or switches; all others are words.
 const WITHOUT_UNIT: [&str; 3] = ["burst", "cycles-per-sec", "drawn"];
 
-/// Delay what a program sends to a server, over TCP or UDP
+/// Delay the messages of a program to a server, over TCP or UDP
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop wan relay --listen 127.0.0.1:8080 --to 10.0.0.5:80 --model latency=25ms,bandwidth=10Mbit/s",
@@ -41,10 +41,10 @@ pub struct Relay {
     serving: Serving,
 }
 
-/// Whom a relay serves.
+/// Addresses and limits of a relay.
 #[derive(Args)]
 pub struct Serving {
-    /// Where programs connect to instead
+    /// The address that programs connect to instead
     #[arg(long, value_name = "HOST:PORT", value_parser = address)]
     listen: SocketAddr,
 
@@ -52,15 +52,15 @@ pub struct Serving {
     #[arg(long, value_name = "HOST:PORT", value_parser = address)]
     to: SocketAddr,
 
-    /// Datagrams of UDP instead of connections of TCP
+    /// Relay UDP datagrams instead of TCP connections
     #[arg(long)]
     udp: bool,
 
-    /// Programs that may be connected at the same time
+    /// The limit of programs that are connected at the same time
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     clients_max: usize,
 
-    /// What all chance comes from
+    /// Seed for all random draws
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
 

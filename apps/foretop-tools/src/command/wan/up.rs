@@ -13,7 +13,7 @@ use crate::publisher::Publishing;
 use command_line::interruption;
 use text::help::examples;
 
-/// Make the sites and hosts of a file, until it is interrupted or taken down (needs root)
+/// Create the sites and hosts of a file until interrupted or taken down (needs root)
 #[derive(Args)]
 #[command(after_help = examples(&["foretop wan up examples/wan/two-sites.toml"]))]
 pub struct Up {
@@ -24,11 +24,11 @@ pub struct Up {
     publishing: Publishing,
 }
 
-/// End an emulation with all that runs in its hosts, or clear away what a killed one left
+/// End an emulation with all that runs in its hosts, or remove the remains of a killed one
 #[derive(Args)]
 #[command(after_help = examples(&["foretop wan down two-sites"]))]
 pub struct Down {
-    /// Its name: that of its file, without the ending
+    /// The emulation's name: that of its file, without the ending
     #[arg(value_name = "NAME")]
     name: String,
 }

@@ -12,17 +12,17 @@ use text::{Align, Table};
 /// Text shows the best ones; JSON has all.
 const N_SHOWN_MAX: usize = 20;
 
-/// What is least for the best model.
+/// The criterion that is least for the best model.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Criterion {
-    /// Akaike's criterion.
+    /// Akaike's information criterion.
     Aic,
-    /// Akaike's, corrected for few samples.
+    /// Akaike's criterion, corrected for few samples.
     Aicc,
-    /// Schwarz's criterion, which prefers fewer coefficients.
+    /// Schwarz's (Bayesian) criterion, which prefers fewer coefficients.
     Bic,
-    /// The mean squared one-step error on the last quarter of the samples, which the fit has not seen.
+    /// The mean squared one-step error on the last quarter of the samples, which the fit does not use.
     OutOfSample,
 }
 

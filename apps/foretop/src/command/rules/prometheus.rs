@@ -13,7 +13,8 @@ use text::help::examples;
 
 /// Print alerting rules for a Prometheus server that scrapes a node with these rules
 ///
-/// The node decides when a warning stands; the server alerts while it does. What is printed is JSON, and with it YAML.
+/// The node decides when a warning fires; the server alerts as long as it fires. The output is JSON, and therefore
+/// YAML.
 #[derive(Args)]
 #[command(after_help = examples(&["foretop rules prometheus rules.toml > foretop-rules.yml", "promtool check rules foretop-rules.yml"]))]
 pub struct Prometheus {

@@ -10,10 +10,10 @@ use crate::command::up::ways;
 use command_line::failure::OrUsage;
 use text::help::examples;
 
-/// Send a trial message each way that warnings go, and say whether it arrived
+/// Send a trial message through each notification channel, and show whether it arrived
 ///
-/// The ways are those of a node's configuration: Alertmanager, webhooks, commands and mail. The message says that it is a trial. Alertmanager takes it as
-/// over after a minute.
+/// The channels are those of a node's configuration: Alertmanager, webhooks, commands and mail. The message states that
+/// it is a trial. Alertmanager takes it as resolved after a minute.
 #[derive(Args)]
 #[command(after_help = examples(&["foretop rules try --config foretop.toml"]))]
 pub struct Try {

@@ -19,10 +19,10 @@ use command_line::interruption::interruptions;
 use command_line::terminal::say;
 use text::help::examples;
 
-/// Ask a node again and again, and tell when a warning is raised or taken back
+/// Ask a node repeatedly, and report each warning that is raised or cleared
 ///
-/// Each change is a line on standard output. With --alertmanager, warnings that stand are sent there in every round, and those that
-/// were taken back once, as soon as it answers.
+/// Each change is a line on standard output. With --alertmanager, warnings that fire are sent there in every round, and
+/// cleared ones once, as soon as it answers.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop rules watch rules.toml",
@@ -32,7 +32,7 @@ pub struct Watch {
     /// The file of rules
     file: PathBuf,
 
-    /// Where Prometheus Alertmanager is; its API v2 is used
+    /// The address of Prometheus Alertmanager; its API v2 is used
     #[arg(long, value_name = "URL")]
     alertmanager: Option<Address>,
 

@@ -24,10 +24,11 @@ const FAR_HORIZONS: [Duration; 4] = [
     Duration::from_secs(7 * 86_400),
 ];
 
-/// What the signals are sorted by.
+/// The sort order of the signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Sort {
-    /// In the node's order, the most telling signals first; those that were always zero come after all others, and those of single cores last.
+    /// The node's order: the most informative signals first, then those that were always zero, then those of single
+    /// cores.
     Table,
     /// A to Z.
     Name,

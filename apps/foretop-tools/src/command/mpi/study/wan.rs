@@ -41,23 +41,24 @@ const N_STRETCHES: usize = 200;
 /// Least time of iterations over two sites: work, and a round trip.
 const NOISE_ITERATION_MS: u64 = 30 + 36;
 
-/// How collectives fare over a wide-area network, and what emulating one makes of them
+/// Measure collectives over a wide-area network, and the effect of emulating one
 ///
-/// Remakes Longcut's measurements and those of conditional allreduce (L. A. Bongo, Tromsø 2007), with the published figures beside those measured
-/// here. Sites are emulated on this machine, without root: relays for round trips, delayed trees for collectives. The folder gets a report, its tables
-/// as CSV and JSON, pictures, and all results: the same command resumes a stopped study.
+/// Repeats Longcut's measurements and those of conditional allreduce (L. A. Bongo, Tromsø 2007), with the published
+/// figures beside those measured here. Sites are emulated on this machine, without root: relays for round trips,
+/// delayed trees for collectives. The folder gets a report, its tables as CSV and JSON, pictures, and all results: the
+/// same command resumes a stopped study.
 #[derive(Args)]
 #[command(after_help = examples(&["foretop mpi study wan --quick", "foretop mpi study wan --iterations 1000 --out study"]))]
 pub struct Wan {
-    /// Which MPI: openmpi or mpich [default: the first one found]
+    /// The MPI library: openmpi or mpich [default: the first one found]
     #[arg(long, value_name = "LIBRARY")]
     mpi: Option<Flavour>,
 
-    /// Rehearse in less than a minute, with data sets of a tenth of the width; the figures mean little
+    /// Rehearse in less than a minute, with data sets of a tenth of the width; the figures have little meaning
     #[arg(long)]
     quick: bool,
 
-    /// How many iterations of each data set to replay at most [default: all, some 5,500; or 20]
+    /// The limit of iterations to replay of each data set [default: all, some 5,500; or 20]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=N_ITERATIONS_MAX))]
     iterations: Option<u64>,
 

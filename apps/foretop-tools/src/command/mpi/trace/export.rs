@@ -13,11 +13,11 @@ use mpi_trace::{Operation, Placed, Subject, Timeline};
 use super::{read, records};
 use text::help::examples;
 
-/// Bring all ranks into one trace file, on the clock of rank 0's host
+/// Merge all ranks into one trace file, on the clock of rank 0's host
 #[derive(Args)]
 #[command(after_help = examples(&["foretop mpi trace merge foretop-trace -o run-1.ftrace"]))]
 pub struct Merge {
-    /// A folder of trace files, or a job that runs
+    /// A folder of trace files, or a running job
     trace: PathBuf,
 
     /// The file to write
@@ -25,7 +25,7 @@ pub struct Merge {
     output: PathBuf,
 }
 
-/// Write the calls of all ranks for other programs
+/// Export the calls of all ranks for other programs
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop mpi trace export foretop-trace --format csv -o calls.csv && foretop-ace fit calls.csv",
@@ -33,10 +33,10 @@ pub struct Merge {
     "foretop mpi trace export foretop-trace --format records -o run.records   # for `foretop kernel merge`",
 ]))]
 pub struct Export {
-    /// A folder of trace files, a trace file, or a job that runs
+    /// A folder of trace files, a trace file, or a running job
     trace: PathBuf,
 
-    /// How to write them
+    /// The format of the output
     #[arg(long, value_enum, default_value = "csv")]
     format: Format,
 

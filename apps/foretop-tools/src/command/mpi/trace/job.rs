@@ -33,7 +33,7 @@ const PACE: Duration = Duration::from_millis(4);
     "foretop mpi trace jobs --elsewhere",
 ]))]
 pub struct Jobs {
-    /// Remove what jobs left behind that have ended
+    /// Remove what ended jobs left behind
     #[arg(long)]
     clean: bool,
 
@@ -52,7 +52,7 @@ pub struct SetLevel {
     /// The job: its name as `jobs` lists it, or its folder
     job: PathBuf,
 
-    /// How much to record from the next call on
+    /// The level of recording from the next call on
     #[arg(value_enum)]
     level: Level,
 
@@ -61,7 +61,7 @@ pub struct SetLevel {
     node: Option<String>,
 }
 
-/// File the records of a job while it runs on this host
+/// Write the records of a job to files while it runs on this host
 #[derive(Args)]
 #[command(after_help = examples(&["foretop mpi trace sidecar /dev/shm/foretop-0/trace-1a2b-3c4d5e --out run-1"]))]
 pub struct Sidecar {

@@ -41,32 +41,32 @@ const PACE_MAX: Duration = Duration::from_millis(64);
 
 #[derive(Args)]
 pub struct Run {
-    /// How many processes
+    /// The number of processes
     #[arg(short = 'n', long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
     ranks: u32,
 
-    /// Which MPI: openmpi or mpich [default: the one that the program names]
+    /// The MPI library: openmpi or mpich [default: the one that the program names]
     #[arg(long, value_name = "LIBRARY")]
     mpi: Option<Flavour>,
 
-    /// On these hosts, in turn [default: this one]
+    /// The hosts to run on, in turn [default: this one]
     #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
     hosts: Vec<String>,
 
-    /// The folder for trace files; those that are in it are replaced
+    /// The folder for trace files; existing ones are replaced
     #[arg(long, value_name = "DIR", default_value = "foretop-trace")]
     out: PathBuf,
 
-    /// What to keep when a ring is full
+    /// The records to keep when a ring is full
     #[arg(long, value_enum, default_value = "latest")]
     keep: Keep,
 
-    /// How much to record at first
+    /// The initial level of recording
     #[arg(long, value_enum, default_value = "trees")]
     level: Level,
 
-    /// Records that the ring of a thread holds, a power of two [default: 1024 to 32768, so that all
-    /// ranks of a host have a megabyte together; 32768 with --keep all]
+    /// The number of records in the ring of a thread, a power of two [default: 1024 to 32768, so that all ranks of a
+    /// host have a megabyte together; 32768 with --keep all]
     #[arg(long, value_name = "RECORDS", value_parser = power_of_two)]
     ring: Option<u64>,
 
@@ -83,7 +83,7 @@ pub struct Run {
 enum Keep {
     /// The latest records of each thread.
     Latest,
-    /// All: they are filed while the program runs. On other hosts, that takes a `foretop mpi trace sidecar`.
+    /// All records, which are filed while the program runs. On other hosts, that takes a `foretop mpi trace sidecar`.
     All,
 }
 
@@ -93,7 +93,7 @@ pub enum Level {
     Off,
     /// The calls of the program.
     Calls,
-    /// Those, and the stages of collective operations over trees.
+    /// The calls, and the stages of collective operations over trees.
     Trees,
 }
 

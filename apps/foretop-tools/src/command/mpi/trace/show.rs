@@ -22,10 +22,10 @@ const N_PAIRS: usize = 10;
     "foretop mpi trace show trace-1a2b-3c4d5e --by-rank",
 ]))]
 pub struct Show {
-    /// A folder of trace files, a trace file, or a job that runs
+    /// A folder of trace files, a trace file, or a running job
     trace: PathBuf,
 
-    /// Each operation of each rank, and all pairs of ranks that waited
+    /// Show each operation of each rank, and all pairs of ranks that waited
     #[arg(long)]
     by_rank: bool,
 }

@@ -16,8 +16,8 @@ use text::help::examples;
 
 /// Change the tree of a running job as its stages suggest
 ///
-/// Watches, makes one change, watches again, and takes the change back unless calls got faster. Ends when nothing is left to try or the job
-/// has ended. All ranks take a change at the same call.
+/// The command watches, makes one change, watches again, and reverts the change unless calls got faster. It ends when
+/// nothing is left to try or the job has ended. All ranks apply a change at the same call.
 #[derive(Args)]
 #[command(after_help = examples(&["foretop mpi tree adapt node1-2f0 --every 10s"]))]
 pub struct Adapt {
@@ -28,7 +28,7 @@ pub struct Adapt {
     #[arg(long, value_name = "NAME")]
     tree: Option<String>,
 
-    /// How long to watch before each decision
+    /// The time to watch before each decision
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = positive_span)]
     every: Duration,
 }

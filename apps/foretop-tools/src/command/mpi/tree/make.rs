@@ -25,7 +25,7 @@ pub struct Make {
     #[command(flatten)]
     placement: Placement,
 
-    /// How hosts are joined: flat, binomial, or a fan-in as in 8-way
+    /// The shape that joins hosts: flat, binomial, or a fan-in as in 8-way
     #[arg(long, value_name = "SHAPE", default_value = "8-way")]
     shape: Shape,
 
@@ -33,19 +33,19 @@ pub struct Make {
     #[arg(long, conflicts_with = "inside")]
     by_rank: bool,
 
-    /// Make levels inside hosts, with so many contributors to a node [default: one node for a host]
+    /// Make levels inside hosts, with this many contributors to a node [default: one node for a host]
     #[arg(long, value_name = "N", value_parser = fan_in)]
     inside: Option<FanIn>,
 
-    /// How clusters are joined: reduce (by a node) or all-to-all (between their roots)
+    /// The way to join clusters: reduce (by a node) or all-to-all (between their roots)
     #[arg(long, value_name = "MANNER", default_value = "reduce")]
     between: Between,
 
-    /// How contributions are combined: fixed (sums repeat to the bit) or arrival
+    /// The order of contributions: fixed (sums repeat to the bit) or arrival
     #[arg(long, value_name = "ORDER", default_value = "fixed")]
     order: Order,
 
-    /// How ranks wait: spin, futex, or both, one after the other
+    /// The way that ranks wait: spin, futex, or both, one after the other
     #[arg(long, value_name = "MANNER", default_value = "both")]
     wake: Wake,
 
@@ -53,7 +53,7 @@ pub struct Make {
     #[arg(long = "move", value_name = "NODE:HOST")]
     moves: Vec<String>,
 
-    /// What to call the tree
+    /// The name of the tree
     #[arg(long, value_name = "NAME", default_value = "tree")]
     name: String,
 

@@ -5,14 +5,14 @@ use clap::Args;
 use mpi_tree::{Host, RANK_MAX, ranks};
 use units::Rank;
 
-/// Where ranks run.
+/// The placement of ranks.
 #[derive(Args)]
 pub struct Placement {
-    /// So many ranks, in blocks on the hosts [default: on this host]
+    /// The number of ranks, in blocks on the hosts [default: on this host]
     #[arg(long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(RANK_MAX) + 1))]
     ranks: Option<Rank>,
 
-    /// Names of hosts, each with its ranks unless --ranks says how many there are
+    /// Names of hosts, each with its ranks unless --ranks gives the number
     #[arg(long, value_name = "HOST[:RANKS],…")]
     hosts: Option<String>,
 
@@ -20,7 +20,7 @@ pub struct Placement {
     #[arg(long, requires = "ranks", requires = "hosts")]
     cyclic: bool,
 
-    /// Hosts that are together, apart from others; may be repeated
+    /// Hosts of one cluster, apart from others; may be repeated
     #[arg(long, value_name = "NAME:HOST,…")]
     cluster: Vec<String>,
 }

@@ -32,22 +32,22 @@ const HOPELESS: f64 = 3.0;
 /// Changes of a tree that are tried one after the other.
 const N_STEPS: usize = 8;
 
-/// Find the fastest trees for a program by running it again and again
+/// Find the fastest trees for a program by repeated runs
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop mpi tree tune -n 4 --out tuned.toml -- foretop-miniapp gsum --calls 2000",
     "foretop mpi tree tune -n 16 --hosts a:4,b:4,c:4,d:4 --peers --out tuned.toml -- ./solver",
 ]))]
 pub struct Tune {
-    /// How many processes
+    /// The number of processes
     #[arg(short = 'n', long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
     ranks: u32,
 
-    /// Which MPI: openmpi or mpich [default: the one that the program names]
+    /// The MPI library: openmpi or mpich [default: the one that the program names]
     #[arg(long, value_name = "LIBRARY")]
     mpi: Option<Flavour>,
 
-    /// On these hosts, in turn [default: this one]
+    /// The hosts to run on, in turn [default: this one]
     #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
     hosts: Vec<String>,
 
@@ -55,12 +55,12 @@ pub struct Tune {
     #[arg(long, value_name = "OPERATION", default_value = "allreduce")]
     operation: Collective,
 
-    /// How many times to run what may win
+    /// Runs of each candidate that may win
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
-    /// Also run what the MPI library offers itself: its default, its algorithms, its variants for hosts; `yielding` leaves out runs whose
-    /// waiting ranks spin, which take long where ranks share cores
+    /// Also run the MPI library's own collectives: its default, its algorithms, its variants for hosts; `yielding`
+    /// leaves out runs whose waiting ranks spin, because they take long if ranks share cores
     #[arg(long, value_enum, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
     peers: Option<Peers>,
 
@@ -81,7 +81,7 @@ pub struct Tune {
 enum Peers {
     /// Each with waits that spin, and with waits that yield
     All,
-    /// Only the latter
+    /// Only with waits that yield
     Yielding,
 }
 

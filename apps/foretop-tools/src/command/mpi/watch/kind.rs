@@ -19,11 +19,11 @@ const N_LAST_TOLD: usize = 5;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Kind {
-    /// Where time goes: all stages, their figures, and those slower than expected
+    /// The time in all stages, their figures, and those slower than expected
     Stages,
-    /// Who arrives last at each node, gathered call by call
+    /// The last arrivals at each node, gathered call by call
     LoadBalance,
-    /// The same, counted on each host
+    /// The last arrivals at each node, counted on each host
     Distributed,
     /// Time in collective calls by rank
     Time,
