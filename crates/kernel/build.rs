@@ -1,4 +1,5 @@
-//! Lists the subsystems in `src/subsystem/`, so that one more touches no other file, and with the feature `bpf` compiles their programs.
+//! Lists the subsystems in `src/subsystem/`, so that one more touches no other file, and with the feature `bpf`
+//! compiles their programs.
 
 use std::env;
 use std::fmt::Write as _;

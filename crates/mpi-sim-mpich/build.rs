@@ -1,4 +1,5 @@
-//! Makes an entry for each function of which `calls.txt` says what its arguments are, and the name that the library has.
+//! Makes an entry for each function of which `calls.txt` says what its arguments are, and the name that the library
+//! has.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

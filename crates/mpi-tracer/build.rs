@@ -84,7 +84,8 @@ fn shim(call: &Call<'_>, layout: &str, name: &Name) -> String {
         "MPI_Type_free" => "None".to_owned(),
         name => format!("Some(Operation::{})", name.trim_start_matches("MPI_").to_ascii_uppercase()),
     };
-    // The shims of C are one piece with what they do, which saves 2 ns; those of Fortran, of which there are many, share it.
+    // The shims of C are one piece with what they do, which saves 2 ns; those of Fortran, of which there are many,
+    // share it.
     let how = if *is_fortran || *is_large { "call_apart" } else { "call" };
     let has_error = *is_fortran && !call.fortran.contains(&"noerror");
     let n_own = if *is_fortran { call.fortran.iter().filter(|role| **role != "noerror").count() } else { call.c.len() };

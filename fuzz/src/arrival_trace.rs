@@ -6,7 +6,8 @@ use playback::{Law, Setting, Trace, simulate};
 use series::Resampling;
 use series::csv::{self, Column};
 
-/// Uneven times are brought to this step or a longer one: shorter ones fill the memory that `series` allows, over years.
+/// Uneven times are brought to this step or a longer one: shorter ones fill the memory that `series` allows, over
+/// years.
 const RESAMPLED_STEP_MIN: Duration = Duration::from_secs(3600);
 
 /// Longer traces are read and not played.
@@ -15,7 +16,8 @@ const PLAYED_SECONDS_MAX: f64 = 60.0;
 /// Reads as `foretop play simulate` does. Returns whether it is a trace.
 ///
 /// # Panics
-/// When a rate is none, or a player of the trace has less than nothing in its buffer, more than fits, or a rate beyond its limits.
+/// When a rate is none, or a player of the trace has less than nothing in its buffer, more than fits, or a rate beyond
+/// its limits.
 pub fn arrival_trace(bytes: &[u8]) -> bool {
     let options = |resample| csv::Options {
         column: Some(Column::Name("arrival_rate".to_owned())),

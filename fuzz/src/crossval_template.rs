@@ -15,7 +15,8 @@ static TRACE: LazyLock<Trace> = LazyLock::new(|| {
 /// Returns whether it is a template with a case for the trace.
 ///
 /// # Panics
-/// When a window is drawn that reaches out of its trace or is not of the template, or a campaign does not travel as bytes.
+/// When a window is drawn that reaches out of its trace or is not of the template, or a campaign does not travel as
+/// bytes.
 pub fn crossval_template(bytes: &[u8]) -> bool {
     let Ok(text) = str::from_utf8(bytes) else {
         return false;

@@ -2,7 +2,8 @@
 
 use dedup::{Decoded, Decoder, Encoder, Flow, MemoryHistory, Packing, RunId, Settings};
 
-/// The first byte says how much of the rest is known to both ends before; all of it is then sent, and read as a group as well.
+/// The first byte says how much of the rest is known to both ends before; all of it is then sent, and read as a group
+/// as well.
 ///
 /// Returns whether some of it was sent as a match.
 ///

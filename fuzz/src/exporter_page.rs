@@ -7,13 +7,14 @@ use signal::{Readings, Source};
 
 const N_SIGNALS_MAX: usize = 8;
 
-/// The first byte says how the pages are written and what the exporter is called; each of the others, a page after the other, parted
-/// by bytes of zero.
+/// The first byte says how the pages are written and what the exporter is called; each of the others, a page after the
+/// other, parted by bytes of zero.
 ///
 /// Returns whether a signal was made.
 ///
 /// # Panics
-/// When an id cannot be shown or comes twice at one scrape, a value is no number, or there are more signals than allowed.
+/// When an id cannot be shown or comes twice at one scrape, a value is no number, or there are more signals than
+/// allowed.
 pub fn exporter_page(bytes: &[u8]) -> bool {
     let Some((choice, rest)) = bytes.split_first() else {
         return false;

@@ -7,8 +7,8 @@ use secret::proof::{PROOF_BYTES, Seal};
 /// Numbers that both sides have said.
 const NONCES: [[u8; 32]; 2] = [[0xa1; 32], [0xb2; 32]];
 
-/// The first byte chooses: 0 a greeting; 1 and 2 a request and a verdict as they came; 3 and 4 the same with the right proof after what
-/// is said in them, so that it is looked at. Bytes that are missing are zero.
+/// The first byte chooses: 0 a greeting; 1 and 2 a request and a verdict as they came; 3 and 4 the same with the right
+/// proof after what is said in them, so that it is looked at. Bytes that are missing are zero.
 ///
 /// Returns whether it is a message.
 ///

@@ -23,8 +23,9 @@ host = "a"
 contributors = ["0-2"]
 "#;
 
-/// The first byte says how the rest is to be taken: as a file as it is (0), or as payloads of blocks behind a head, a ring of calls and one of stages. Those are framed
-/// with the right checksums, which would keep what is interesting out; each begins with its kind and its length.
+/// The first byte says how the rest is to be taken: as a file as it is (0), or as payloads of blocks behind a head, a
+/// ring of calls and one of stages. Those are framed with the right checksums, which would keep what is interesting
+/// out; each begins with its kind and its length.
 ///
 /// Returns whether there was an event in it.
 ///

@@ -44,8 +44,8 @@ static SAVED: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     MODELS.into_iter().map(save).collect()
 });
 
-/// The first byte chooses a saved state, and each three that follow put a byte into a place of it. If there is no state of that
-/// number, what follows is a state in full, save its head.
+/// The first byte chooses a saved state, and each three that follow put a byte into a place of it. If there is no state
+/// of that number, what follows is a state in full, save its head.
 ///
 /// Returns whether a predictor was restored.
 ///

@@ -1,4 +1,5 @@
-//! Any bytes are a file of records up to where they are damaged, and what was read is written and read as the same, in both formats.
+//! Any bytes are a file of records up to where they are damaged, and what was read is written and read as the same, in
+//! both formats.
 
 use record::{Error, Format, Item, MAGIC, Output};
 use record_view::{By, Clock, Input, Structure, merge, split};
@@ -6,8 +7,9 @@ use record_view::{By, Clock, Input, Structure, merge, split};
 const KINDS: &[u8; 4] = b"ATRE";
 const VERSION_AND_NEWLINE: &[u8; 3] = b"\x01\r\n";
 
-/// The first byte says how the rest is to be taken: as a file as it is (0), as blocks of the own format (1), or as SDDF behind its first
-/// word (2). Blocks are framed with the right checksums, which would keep what is interesting out; each begins with its kind and length.
+/// The first byte says how the rest is to be taken: as a file as it is (0), as blocks of the own format (1), or as SDDF
+/// behind its first word (2). Blocks are framed with the right checksums, which would keep what is interesting out;
+/// each begins with its kind and length.
 ///
 /// Returns whether there was a record in it.
 ///

@@ -14,8 +14,8 @@ use units::Timestamp;
 /// What a core gets after the request: history as far as it was announced, the rest to be forecast.
 const N_MEASUREMENTS: u64 = 20;
 
-/// The bytes are the payload of a request. It goes to the core of a prediction server, after a description and before measurements, and to
-/// a buffer that has some. What would take long is left out: large models and many steps ahead.
+/// The bytes are the payload of a request. It goes to the core of a prediction server, after a description and before
+/// measurements, and to a buffer that has some. What would take long is left out: large models and many steps ahead.
 ///
 /// Returns whether it is a request.
 ///

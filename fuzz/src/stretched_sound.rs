@@ -1,4 +1,5 @@
-//! Any sound is stretched to the length that its rates say, the same however it is cut; rates and formats that cannot be played are refused.
+//! Any sound is stretched to the length that its rates say, the same however it is cut; rates and formats that cannot
+//! be played are refused.
 
 use arbitrary::{Result, Unstructured};
 use playback::stretch::{CHANNELS, Format, RATES, SAMPLE_RATES_HERTZ, Stretcher, Tier};
@@ -24,7 +25,8 @@ struct Block {
 /// A format, then blocks of sound. Returns whether all of it could be stretched.
 ///
 /// # Panics
-/// When a bad format or rate is taken or a good one refused, media time goes back or is lost, or the length or a sample is not what it must be.
+/// When a bad format or rate is taken or a good one refused, media time goes back or is lost, or the length or a sample
+/// is not what it must be.
 pub fn stretched_sound(bytes: &[u8]) -> bool {
     // Bytes that end too early do not err: what is missing is 0.
     stretched(&mut Unstructured::new(bytes)).unwrap_or(false)

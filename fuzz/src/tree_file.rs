@@ -1,4 +1,5 @@
-//! Any text is a tree file whose trees are sound, drawn, and read back from their text, or is refused with a reason in one line.
+//! Any text is a tree file whose trees are sound, drawn, and read back from their text, or is refused with a reason in
+//! one line.
 
 use mpi_tree::{Forest, Reference, Roles};
 

@@ -1,4 +1,5 @@
-//! The rules for all packages of this workspace: floors, what low floors may use, the list of rooms, and how doc comments begin.
+//! The rules for all packages of this workspace: floors, what low floors may use, the list of rooms, and how doc
+//! comments begin.
 //!
 //! [`breaches`] checks values: packages as [`Package`]s, the list of rooms as [`Room`]s. [`read_packages`] reads the
 //! former from this workspace, [`read_rooms`] the latter from `ARCHITECTURE.md`.
@@ -185,7 +186,8 @@ const EXCEPTED: &[(&str, &str)] = &[
     ("tls", "rustls"),
 ];
 
-/// The package that is nothing but dependencies: it uses none in its sources, and whoever depends on it does not use it in theirs.
+/// The package that is nothing but dependencies: it uses none in its sources, and whoever depends on it does not use it
+/// in theirs.
 const UNIFY: &str = "unify";
 
 /// Dependencies that only programs, on [`FLOOR_OF_PROGRAMS`], may name.

@@ -18,8 +18,8 @@ pub(crate) enum Confidences {
 pub(crate) type Ends<'py> = (Bound<'py, PyArrayDyn<f64>>, Bound<'py, PyArrayDyn<f64>>);
 
 impl Confidences {
-    /// The ends of the intervals that `intervals` gives for each confidence, in arrays of `shape`; of several confidences the arrays have one
-    /// dimension more, the first.
+    /// The ends of the intervals that `intervals` gives for each confidence, in arrays of `shape`; of several
+    /// confidences the arrays have one dimension more, the first.
     pub(crate) fn ends<'py, I: IntoIterator<Item = Interval>>(
         &self,
         py: Python<'py>,

@@ -64,9 +64,9 @@ pub(crate) fn evaluate<'py>(
     Ok(columns)
 }
 
-/// Fit `spec` to the first `n_fit` samples and test its errors one step ahead on the others: their number, the lags looked at, the
-/// share of correlations beyond the bound, the p-values for correlation, turning points and rises, and R^2 and p-value of the
-/// quantile-quantile line.
+/// Fit `spec` to the first `n_fit` samples and test its errors one step ahead on the others: their number, the lags
+/// looked at, the share of correlations beyond the bound, the p-values for correlation, turning points and rises, and
+/// R^2 and p-value of the quantile-quantile line.
 #[pyfunction]
 pub(crate) fn residuals(
     py: Python<'_>,
@@ -141,8 +141,8 @@ fn errors(spec: &Spec, known: &[f64], coming: &[f64], horizon: usize) -> Result<
     Ok(errors)
 }
 
-/// Shows `visit` the forecast after the fit, beside a gap since nothing was said of the last sample, and then each sample
-/// to come with the forecast made of it.
+/// Shows `visit` the forecast after the fit, beside a gap since nothing was said of the last sample, and then each
+/// sample to come with the forecast made of it.
 fn walk(
     spec: &Spec,
     known: &[f64],

@@ -38,8 +38,8 @@ pub(crate) fn fit(
 
 /// A predictor that stands at the end of `samples`, with intervals of a kind, or of the model's own.
 ///
-/// Intervals are learned from forecasts of what was not fitted to: the model is fitted to the first half, stepped over the other, and fitted anew to
-/// all samples at the end, by a `REFIT` around it unless it fits itself anew.
+/// Intervals are learned from forecasts of what was not fitted to: the model is fitted to the first half, stepped over
+/// the other, and fitted anew to all samples at the end, by a `REFIT` around it unless it fits itself anew.
 fn fitted(spec: &Spec, samples: &[f64], intervals: Option<Intervals>) -> Result<Predictor, FitError> {
     let whole = predict::fit(spec, samples)?.predictor();
     let intervals = match intervals {

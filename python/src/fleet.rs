@@ -21,23 +21,25 @@ use crate::samples::{check_finite, n_leads, read_row};
 
 /// Many series under one specification, fitted, stepped and forecast at once, on all cores.
 ///
-/// Each series forecasts what a predictor of its own would, to the last bit. A series whose fit failed keeps its place: steps leave
-/// it alone, its forecasts are NaN, and :attr:`failures` says why.
+/// Each series forecasts what a predictor of its own would, to the last bit. A series whose fit failed keeps its place:
+/// steps leave it alone, its forecasts are NaN, and :attr:`failures` says why.
 ///
-/// The work is shared among threads that the first fleet of a process starts. They do not survive ``os.fork``: start processes that are
-/// to use fleets by ``spawn`` or ``forkserver``.
+/// The work is shared among threads that the first fleet of a process starts. They do not survive ``os.fork``: start
+/// processes that are to use fleets by ``spawn`` or ``forkserver``.
 ///
 /// Parameters
 /// ----------
 /// rows : array_like, dict or pandas.DataFrame
-///     A row of samples for each series, all as long as each other, oldest first, with NaN for a gap; one that began later has gaps
-///     in front. Of a DataFrame, each column is a series with the column's name, and its index is continued as a Series' is by
-///     :func:`fit`. A long one has columns ``unique_id``, ``ds`` and ``y``, in any order of rows; series that end before the others have
-///     gaps at their ends. Of a dictionary, each entry is a series, and shorter ones begin later.
+///     A row of samples for each series, all as long as each other, oldest first, with NaN for a gap; one that began
+///     later has gaps in front. Of a DataFrame, each column is a series with the column's name, and its index is
+///     continued as a Series' is by :func:`fit`. A long one has columns ``unique_id``, ``ds`` and ``y``, in any order
+///     of rows; series that end before the others have gaps at their ends. Of a dictionary, each entry is a series, and
+///     shorter ones begin later.
 /// spec : str
 ///     The model of all of them, as in ``"AR(16)"``; :func:`models` lists what there is.
 /// bounds : tuple of float or None, optional
-///     The least and the greatest value that the series can have; None where there is none. Forecasts and intervals stay inside.
+///     The least and the greatest value that the series can have; None where there is none. Forecasts and intervals
+///     stay inside.
 /// non_negative : bool
 ///     The same as a lower bound of 0.
 ///
@@ -72,7 +74,8 @@ struct FleetState {
     n_past: usize,
 }
 
-/// What a pickle holds: specification, saved predictors (None without a model), their position, failures, axis, names and bounds.
+/// What a pickle holds: specification, saved predictors (None without a model), their position, failures, axis, names
+/// and bounds.
 type Parts<'py> =
     (String, Bound<'py, PyList>, usize, Bound<'py, PyDict>, Option<Py<PyAny>>, (Option<Py<PyList>>, Pair));
 
@@ -164,14 +167,15 @@ impl Fleet {
     /// Parameters
     /// ----------
     /// samples : array_like, dict, pandas.Series or DataFrame
-    ///     One for each series, in their order, with NaN or None for a gap. A dictionary, or of series with names a Series, has samples by name; series
-    ///     that it leaves out have a gap. A DataFrame, wide or long as for the fit, has any number of steps; they are placed by its index (see :meth:`Model.step`).
+    ///     One for each series, in their order, with NaN or None for a gap. A dictionary, or of series with names a
+    ///     Series, has samples by name; series that it leaves out have a gap. A DataFrame, wide or long as for the fit,
+    ///     has any number of steps; they are placed by its index (see :meth:`Model.step`).
     ///
     /// Raises
     /// ------
     /// InputError
-    ///     If there are more or fewer samples than series, one of a series that there is not, an infinite one, or an index that does not continue
-    ///     that of the series.
+    ///     If there are more or fewer samples than series, one of a series that there is not, an infinite one, or an
+    ///     index that does not continue that of the series.
     #[pyo3(signature = (samples, /))]
     fn step(&self, samples: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = samples.py();

@@ -112,7 +112,8 @@ impl FleetForecast {
     /// Parameters
     /// ----------
     /// confidence : float or sequence of float
-    ///     That of the interval in the columns `lower` and `upper`. Of several, the columns are `lower_80`, `upper_80` and so on.
+    ///     That of the interval in the columns `lower` and `upper`. Of several, the columns are `lower_80`, `upper_80`
+    ///     and so on.
     ///
     /// Returns
     /// -------

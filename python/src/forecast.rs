@@ -13,7 +13,8 @@ use crate::samples::read_row;
 
 /// What is to come: a mean, a standard error and intervals for each lead.
 ///
-/// Element ``i`` of every array is for lead ``i + 1``: the next sample is lead 1. Each access makes an array of its own.
+/// Element ``i`` of every array is for lead ``i + 1``: the next sample is lead 1. Each access makes an array of its
+/// own.
 #[pyclass(frozen, module = "foretop")]
 pub(crate) struct Forecast {
     said: Said,
@@ -86,7 +87,8 @@ impl Forecast {
     /// Parameters
     /// ----------
     /// confidence : float or sequence of float
-    ///     That of the interval in the columns `lower` and `upper`. Of several, the columns are `lower_80`, `upper_80` and so on.
+    ///     That of the interval in the columns `lower` and `upper`. Of several, the columns are `lower_80`, `upper_80`
+    ///     and so on.
     ///
     /// Returns
     /// -------

@@ -62,7 +62,8 @@ impl Model {
     }
 }
 
-/// What a pickle holds: the predictor after the fit, the predictor in motion, the axis, the bounds, the samples of the fit.
+/// What a pickle holds: the predictor after the fit, the predictor in motion, the axis, the bounds, the samples of the
+/// fit.
 type Parts<'py> = (Saved<'py>, Saved<'py>, Option<Py<PyAny>>, Pair, Option<Bound<'py, PyArray1<f64>>>);
 
 /// A predictor and its position.
@@ -116,8 +117,8 @@ impl Model {
 
     /// dict of str to float : What was estimated, by name.
     ///
-    /// ``phi1``, ``theta1``, ``d`` and ``mean`` of the Box-Jenkins family; ``window`` of a BM; ``alpha`` and others of an ETS; those of a TAR; lengths of seasons of a SEASONAL.
-    /// Empty for LAST, NWS and AUTO (see :attr:`speakers`).
+    /// ``phi1``, ``theta1``, ``d`` and ``mean`` of the Box-Jenkins family; ``window`` of a BM; ``alpha`` and others of
+    /// an ETS; those of a TAR; lengths of seasons of a SEASONAL. Empty for LAST, NWS and AUTO (see :attr:`speakers`).
     #[getter]
     fn params<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (params, found) = (PyDict::new(py), self.found());
@@ -191,13 +192,14 @@ impl Model {
     /// Parameters
     /// ----------
     /// y : array_like, optional
-    ///     The samples that the model was fitted to, for a model that does not have them: one that :attr:`Predictor.model` returned.
+    ///     The samples that the model was fitted to, for a model that does not have them: one that
+    ///     :attr:`Predictor.model` returned.
     ///
     /// Returns
     /// -------
     /// Inference or None
-    ///     Standard errors, likelihood and criteria. None for a model that assumes no distribution (LAST, BM, NWS, AUTO), and for
-    ///     samples that the model cannot have been fitted to.
+    ///     Standard errors, likelihood and criteria. None for a model that assumes no distribution (LAST, BM, NWS,
+    ///     AUTO), and for samples that the model cannot have been fitted to.
     ///
     /// Raises
     /// ------
@@ -280,7 +282,8 @@ impl Model {
         Ok(PyArray1::from_vec(py, py.detach(|| self.found().one_step_errors(samples))))
     }
 
-    /// Table or None : Which models an ``AUTO`` combines, how often each was fitted, and which share it has in the forecast of each lead.
+    /// Table or None : Which models an ``AUTO`` combines, how often each was fitted, and which share it has in the
+    /// forecast of each lead.
     ///
     /// Columns ``model``, ``n_fits``, ``weight_1``, ``weight_2`` and so on up to lead 256. None for any other model.
     #[getter]
@@ -291,8 +294,9 @@ impl Model {
 
     /// Table or None : What the season is worth that an ``AUTO`` found, a row for each lead up to 256.
     ///
-    /// Columns ``model``, as ``SEASONAL(288)``; ``lead``; ``weight``, its share in the forecast; ``rival``, the best of the models that know no season; and
-    /// ``error_ratio``, the root mean squared error of late over the rival's. None where no season was found, and for any other model.
+    /// Columns ``model``, as ``SEASONAL(288)``; ``lead``; ``weight``, its share in the forecast; ``rival``, the best of
+    /// the models that know no season; and ``error_ratio``, the root mean squared error of late over the rival's. None
+    /// where no season was found, and for any other model.
     #[getter]
     fn season<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let state = self.motion.lock(py).clone();
@@ -309,13 +313,14 @@ impl Model {
     /// Parameters
     /// ----------
     /// samples : float or array_like
-    ///     A number, or a row of them, oldest first, with NaN or None for a gap. A Series is placed by its index if the series has one: labels that it
-    ///     leaves out are gaps. A Series that counts from 0 is a row like any other.
+    ///     A number, or a row of them, oldest first, with NaN or None for a gap. A Series is placed by its index if the
+    ///     series has one: labels that it leaves out are gaps. A Series that counts from 0 is a row like any other.
     ///
     /// Raises
     /// ------
     /// InputError
-    ///     If a sample is no finite number, or the index does not continue that of the series: labels already seen, of another step, or out of order.
+    ///     If a sample is no finite number, or the index does not continue that of the series: labels already seen, of
+    ///     another step, or out of order.
     #[pyo3(signature = (samples, /))]
     fn step(&self, samples: &Bound<'_, PyAny>) -> PyResult<()> {
         self.motion.step(samples)

@@ -69,7 +69,8 @@ impl State {
         py.import("foretop._tables")?.call_method1("Table", (columns,)).map(Some)
     }
 
-    /// What the season is worth that an AUTO found: a `Table` with a row for each lead; None where it found none, and of any other model.
+    /// What the season is worth that an AUTO found: a `Table` with a row for each lead; None where it found none, and
+    /// of any other model.
     pub(crate) fn season<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let Some(SeasonStanding { spec, leads, .. }) = self.predictor.model().season() else { return Ok(None) };
         let columns = PyDict::new(py);

@@ -53,7 +53,8 @@ impl Names {
         }
     }
 
-    /// Samples from position `n_past` on, a row with one for each series and each step, from a row, a frame or samples by name.
+    /// Samples from position `n_past` on, a row with one for each series and each step, from a row, a frame or samples
+    /// by name.
     pub(crate) fn read_steps<'py>(
         &self,
         samples: &Bound<'py, PyAny>,

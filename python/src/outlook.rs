@@ -19,14 +19,15 @@ const VALUES_MAX: usize = 100_000_000;
 
 /// Forecasts of one series hours and days ahead, with the distribution of their errors.
 ///
-/// It learns by itself what the series' level, its time of day and of week, and yesterday are worth at each lead, and counts how wrong
-/// it was. Beside the seasons that it is given it looks for up to two shorter ones. It needs no fit: give it the past by :meth:`step`,
-/// and go on with new samples.
+/// It learns by itself what the series' level, its time of day and of week, and yesterday are worth at each lead, and
+/// counts how wrong it was. Beside the seasons that it is given it looks for up to two shorter ones. It needs no fit:
+/// give it the past by :meth:`step`, and go on with new samples.
 ///
 /// Parameters
 /// ----------
 /// periods : sequence of float
-///     The lengths of its seasons in steps, at most two, ascending: ``(288, 2016)`` for a day and a week of samples at five minutes.
+///     The lengths of its seasons in steps, at most two, ascending: ``(288, 2016)`` for a day and a week of samples at
+///     five minutes.
 /// horizon : int
 ///     How far it will be asked, in steps, from 1 to 65,536.
 /// bounds : tuple of float or None, optional
@@ -97,18 +98,22 @@ impl Outlook {
         Ok(Self::from(blank(py, read_periods(py, &periods)?, horizon, Bounds::read(py, bounds, non_negative)?)?))
     }
 
-    /// Outlooks of the same samples in steps of several lengths that agree: the means of the shorter steps' forecasts are those of the longer steps'.
+    /// Outlooks of the same samples in steps of several lengths that agree: the means of the shorter steps' forecasts
+    /// are those of the longer steps'.
     ///
-    /// Short steps know best what comes soon, and long ones what comes tomorrow. Each hears what the next shorter ones say of the means over its own steps, and
-    /// learns at each lead what that is worth; the shorter ones then follow the longer ones. Where the median of a mean is proven to differ from the mean of medians,
-    /// as of spikes, so do their forecasts.
+    /// Short steps know best what comes soon, and long ones what comes tomorrow. Each hears what the next shorter ones
+    /// say of the means over its own steps, and learns at each lead what that is worth; the shorter ones then follow
+    /// the longer ones. Where the median of a mean is proven to differ from the mean of medians, as of spikes, so do
+    /// their forecasts.
     ///
     /// Parameters
     /// ----------
     /// samples : array_like
-    ///     Oldest first, NaN for a gap. A step of each length begins with the first one; those at the end that make no whole step are known to the shorter steps alone.
+    ///     Oldest first, NaN for a gap. A step of each length begins with the first one; those at the end that make no
+    ///     whole step are known to the shorter steps alone.
     /// lengths : sequence of int
-    ///     How many samples make a step, ascending, each a multiple of the one before: ``[1, 12]`` for samples at five minutes and hours.
+    ///     How many samples make a step, ascending, each a multiple of the one before: ``[1, 12]`` for samples at five
+    ///     minutes and hours.
     /// periods : sequence of float
     ///     The lengths of its seasons in samples. Those that are shorter than four steps are left out.
     /// horizon : int
@@ -185,7 +190,8 @@ impl Outlook {
         Ok(())
     }
 
-    /// The scale on which it is forecast: "log" or "logit" for a bounded quantity that varies the less the nearer it is to a bound, else "linear".
+    /// The scale on which it is forecast: "log" or "logit" for a bounded quantity that varies the less the nearer it is
+    /// to a bound, else "linear".
     #[getter]
     fn scale(&self, py: Python<'_>) -> String {
         self.with(py, |outlook| outlook.scale().to_string())
@@ -252,8 +258,8 @@ impl Outlook {
         by_lead.reshape([n_leads, n_told])?.call_method0("transpose")
     }
 
-    /// The weight of the shortest season in the forecast of a whole one ahead, 0 to 1; None without one, and until one has been
-    /// forecast.
+    /// The weight of the shortest season in the forecast of a whole one ahead, 0 to 1; None without one, and until one
+    /// has been forecast.
     #[getter]
     fn season(&self, py: Python<'_>) -> Option<f64> {
         self.with(py, |outlook| outlook.season_weight())

@@ -50,7 +50,8 @@ impl Predictor {
         self.motion.lock(py).predictor.n_failed_refits()
     }
 
-    /// Table or None : Which models an ``AUTO`` combines, how often each was fitted, and which share it has in the forecast of each lead.
+    /// Table or None : Which models an ``AUTO`` combines, how often each was fitted, and which share it has in the
+    /// forecast of each lead.
     ///
     /// Columns ``model``, ``n_fits``, ``weight_1``, ``weight_2`` and so on up to lead 256. None for any other model.
     #[getter]
@@ -61,8 +62,9 @@ impl Predictor {
 
     /// Table or None : What the season is worth that an ``AUTO`` found, a row for each lead up to 256.
     ///
-    /// Columns ``model``, as ``SEASONAL(288)``; ``lead``; ``weight``, its share in the forecast; ``rival``, the best of the models that know no season; and
-    /// ``error_ratio``, the root mean squared error of late over the rival's. None where no season was found, and for any other model.
+    /// Columns ``model``, as ``SEASONAL(288)``; ``lead``; ``weight``, its share in the forecast; ``rival``, the best of
+    /// the models that know no season; and ``error_ratio``, the root mean squared error of late over the rival's. None
+    /// where no season was found, and for any other model.
     #[getter]
     fn season<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let state = self.motion.lock(py).clone();
@@ -74,13 +76,14 @@ impl Predictor {
     /// Parameters
     /// ----------
     /// samples : float or array_like
-    ///     A number, or a row of them, oldest first, with NaN or None for a gap. A Series is placed by its index if the series has one: labels that it
-    ///     leaves out are gaps. A Series that counts from 0 is a row like any other.
+    ///     A number, or a row of them, oldest first, with NaN or None for a gap. A Series is placed by its index if the
+    ///     series has one: labels that it leaves out are gaps. A Series that counts from 0 is a row like any other.
     ///
     /// Raises
     /// ------
     /// InputError
-    ///     If a sample is no finite number, or the index does not continue that of the series: labels already seen, of another step, or out of order.
+    ///     If a sample is no finite number, or the index does not continue that of the series: labels already seen, of
+    ///     another step, or out of order.
     #[pyo3(signature = (samples, /))]
     fn step(&self, samples: &Bound<'_, PyAny>) -> PyResult<()> {
         self.motion.step(samples)

@@ -7,10 +7,12 @@ use pyo3::prelude::*;
 use crate::error::{InputError, raise};
 use crate::motion::UNBROKEN;
 
-/// What became of answers to one question, such as "will it be above 90 within six hours", and what the next one is worth by that.
+/// What became of answers to one question, such as "will it be above 90 within six hours", and what the next one is
+/// worth by that.
 ///
-/// Shares of futures (:meth:`Outlook.paths`) are overstated for some questions again and again. :meth:`told` corrects one by a logistic
-/// regression of what came on the log odds of earlier ones, held to the identity; ``foretop ask`` and the node's rules do the same.
+/// Shares of futures (:meth:`Outlook.paths`) are overstated for some questions again and again. :meth:`told` corrects
+/// one by a logistic regression of what came on the log odds of earlier ones, held to the identity; ``foretop ask`` and
+/// the node's rules do the same.
 ///
 /// Parameters
 /// ----------
@@ -88,7 +90,8 @@ impl Record {
         Ok(())
     }
 
-    /// The mean squared difference between what was told and what came (Brier 1950): 0 is perfect; NaN without an answer.
+    /// The mean squared difference between what was told and what came (Brier 1950): 0 is perfect; NaN without an
+    /// answer.
     #[getter]
     fn brier(&self) -> f64 {
         self.0.lock().expect(UNBROKEN).brier()

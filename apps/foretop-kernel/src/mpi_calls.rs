@@ -157,7 +157,8 @@ struct Rings {
     memory: PathBuf,
     node: Node,
     followed: Vec<RingReader>,
-    /// Files that are there and of no use, with their numbers: other kinds of rings, other nodes' processes, broken ones.
+    /// Files that are there and of no use, with their numbers: other kinds of rings, other nodes' processes, broken
+    /// ones.
     passed_by: BTreeMap<PathBuf, u64>,
     /// Rings that are read at the same time, at most.
     n_files_max: usize,
@@ -186,7 +187,8 @@ impl Rings {
     /// Takes notice of rings that were made since, and of those that are gone.
     fn find(&mut self) {
         let is_there = |path: &Path, file: u64| file_at(path) == Some(file);
-        // Nobody writes into a ring any more whose file is gone or has made room for another, but not all of it may have been read.
+        // Nobody writes into a ring any more whose file is gone or has made room for another, but not all of it may
+        // have been read.
         let (there, gone) =
             mem::take(&mut self.followed).into_iter().partition(|ring| is_there(&ring.path, ring.number));
         self.followed = gone;
@@ -252,7 +254,8 @@ fn file_at(path: &Path) -> Option<u64> {
     fs::symlink_metadata(path).ok().map(|found| found.ino())
 }
 
-/// Whether the process that made a ring is on a node. Whoever owns the file could name any; another user's does not count.
+/// Whether the process that made a ring is on a node. Whoever owns the file could name any; another user's does not
+/// count.
 fn is_on(node: &Node, ring: &RingReader) -> bool {
     let process = |pid: u32| Process::new(pid.cast_signed()).ok();
     let own = || process(ring.header.pid).filter(|own| own.status().is_ok_and(|status| status.euid == ring.user));

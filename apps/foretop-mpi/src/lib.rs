@@ -87,7 +87,8 @@ pub fn run<A: Parser>(body: impl FnOnce(&Session, A) -> Result<(), Ending>) -> E
     ExitCode::from(status)
 }
 
-/// Runs a program that was asked not to use MPI. A launcher that started it all the same, in several copies, is refused by the first.
+/// Runs a program that was asked not to use MPI. A launcher that started it all the same, in several copies, is refused
+/// by the first.
 pub fn run_alone<A: Parser>(body: impl FnOnce(A) -> Result<(), Failure>) -> ExitCode {
     if let Some(rank) = launched_rank() {
         let refusal = Failure::usage("started by an MPI launcher, but asked not to use MPI: leave out one of the two");

@@ -1,8 +1,9 @@
 //! Media whose container states a length that is not that of its sound.
 //!
-//! A WAV file written to a pipe has 0, 0xffffffff or another place-holder as its lengths, one that broke off has too much, one
-//! that became longer has too little in its RIFF, and files put together are several. [`Container`] shows the demuxer
-//! one WAV without a length, of all the sound that is there. MP4 that broke off is shown with the length that it should have.
+//! A WAV file written to a pipe has 0, 0xffffffff or another place-holder as its lengths, one that broke off has too
+//! much, one that became longer has too little in its RIFF, and files put together are several. [`Container`] shows the
+//! demuxer one WAV without a length, of all the sound that is there. MP4 that broke off is shown with the length that
+//! it should have.
 
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
@@ -97,7 +98,8 @@ impl<R: MediaSource> Container<R> {
         self.length_seconds
     }
 
-    /// Whether a sound of another format follows, which the demuxer does not see. It is known at the end of the last stretch.
+    /// Whether a sound of another format follows, which the demuxer does not see. It is known at the end of the last
+    /// stretch.
     pub fn has_other(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.has_other)
     }

@@ -124,8 +124,8 @@ impl Session {
         }
     }
 
-    /// Plays to the end. Each tick is shown to `watch`, which says what the listener asks for meanwhile. Paced by `clock`, or as fast as it can be
-    /// done without one.
+    /// Plays to the end. Each tick is shown to `watch`, which says what the listener asks for meanwhile. Paced by
+    /// `clock`, or as fast as it can be done without one.
     pub fn run(
         mut self,
         clock: Option<&dyn Clock>,

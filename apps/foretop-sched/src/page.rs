@@ -1,7 +1,8 @@
 //! A page that shows a run while it goes on: its journal so far, and the forecast of the rest.
 //!
-//! It is for browsers on this machine: it listens on the loopback only, answers to names of the loopback only, and changes nothing. The page asks
-//! again and again for what has come since, which is lines of the run's journal as they stand in its file.
+//! It is for browsers on this machine: it listens on the loopback only, answers to names of the loopback only, and
+//! changes nothing. The page asks again and again for what has come since, which is lines of the run's journal as they
+//! stand in its file.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};

@@ -23,7 +23,8 @@ pub enum Group {
 pub struct Program {
     /// Word that is typed after `foretop`.
     pub name: &'static str,
-    /// The file `foretop-FILE`, if it has several commands: the name is then its first argument. `None` for `foretop-NAME`.
+    /// The file `foretop-FILE`, if it has several commands: the name is then its first argument. `None` for
+    /// `foretop-NAME`.
     pub file: Option<&'static str>,
     pub group: Group,
     /// One line for the overview.

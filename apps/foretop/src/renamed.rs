@@ -6,8 +6,8 @@ use std::ffi::OsString;
 const RENAMED: [(&[&str], &[&str]); 2] =
     [(&["load"], &["workload"]), (&["stream", "pool-load"], &["internal", "pool-load"])];
 
-/// The words of a command line, the program's own name first, with today's name of the command; and what to tell whoever typed
-/// another one.
+/// The words of a command line, the program's own name first, with today's name of the command; and what to tell
+/// whoever typed another one.
 pub fn with_current_names(mut words: Vec<OsString>) -> (Vec<OsString>, Option<String>) {
     let first = if words.get(1).is_some_and(|word| word == "help") { 2 } else { 1 };
     let typed = words.get(first..).unwrap_or_default();

@@ -37,7 +37,8 @@ impl Speaker {
         model.speakers().into_iter().map(Self::from).collect()
     }
 
-    /// A row for each speaker of the next sample, in `Detail::Full` one for each of its parameters; and how many speak later on.
+    /// A row for each speaker of the next sample, in `Detail::Full` one for each of its parameters; and how many speak
+    /// later on.
     pub fn table(speakers: &[Self], detail: Detail) -> String {
         let shown = |estimate: &Estimate| format!("{} {}", estimate.name, six_digits(estimate.value));
         let mut table = Table::new(&[

@@ -1,4 +1,5 @@
-//! `bench-fit MODEL N`: times the fit of a model to the first N samples of the trace, and writes time and estimates as JSON.
+//! `bench-fit MODEL N`: times the fit of a model to the first N samples of the trace, and writes time and estimates as
+//! JSON.
 
 use std::io::stdout;
 

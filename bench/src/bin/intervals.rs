@@ -1,8 +1,9 @@
-//! `bench-intervals`: holds the forecasts of AUTO against those of REFIT(AR(16)) with normal intervals and against its own best candidate,
-//! on recorded and on made series, and its widths against theory. Writes JSON, and how far it is to standard error.
+//! `bench-intervals`: holds the forecasts of AUTO against those of REFIT(AR(16)) with normal intervals and against its
+//! own best candidate, on recorded and on made series, and its widths against theory. Writes JSON, and how far it is to
+//! standard error.
 //!
-//! A window is a stretch of a series. AUTO lives through it from its first sample on, the peers are fitted to its first part;
-//! all are scored on the rest.
+//! A window is a stretch of a series. AUTO lives through it from its first sample on, the peers are fitted to its first
+//! part; all are scored on the rest.
 
 use std::f64::consts::TAU;
 use std::fs::File;

@@ -1,7 +1,9 @@
-//! `bench-run-time`: holds the run-time advisor's 95 % intervals against recorded availability, as if tasks of drawn amounts of CPU time had run
-//! then and got what was recorded. Prints the table of `docs/studies/cpu-availability.md`; the same on every machine.
+//! `bench-run-time`: holds the run-time advisor's 95 % intervals against recorded availability, as if tasks of drawn
+//! amounts of CPU time had run then and got what was recorded. Prints the table of `docs/studies/cpu-availability.md`;
+//! the same on every machine.
 //!
-//! Tasks start at random moments and overlap, so that they are no independent tests: a spell that nobody forecast counts for each of them.
+//! Tasks start at random moments and overlap, so that they are no independent tests: a spell that nobody forecast
+//! counts for each of them.
 
 use std::fs::File;
 use std::io::{self, Write};

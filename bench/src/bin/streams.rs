@@ -1,8 +1,9 @@
-//! What limits a composed system: the parts of RPS's optimum (section 8.2), and a chain of processes that do nothing but pass bytes on.
+//! What limits a composed system: the parts of RPS's optimum (section 8.2), and a chain of processes that do nothing
+//! but pass bytes on.
 //!
-//! `bench-streams parts` writes JSON: what a forecast takes, what it takes to pass a message of each size to another thread, and how many
-//! forecasts a monolith gives a reader in its process. `bench-streams chain` sends a message through processes at a given pace and writes how
-//! old it is at the end. Tables are made by streams.py.
+//! `bench-streams parts` writes JSON: what a forecast takes, what it takes to pass a message of each size to another
+//! thread, and how many forecasts a monolith gives a reader in its process. `bench-streams chain` sends a message
+//! through processes at a given pace and writes how old it is at the end. Tables are made by streams.py.
 
 use std::env;
 use std::hint::black_box;

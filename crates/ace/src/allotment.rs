@@ -9,8 +9,8 @@ const N_RANKS_MIN: u64 = 2;
 
 /// Each application's ranks by their positions in the world, ascending; in the order of the applications.
 ///
-/// Applications that do not say how many ranks they want share what the others leave, the first of them getting one more where
-/// that is no whole number each. Ranks that nobody wants stay idle.
+/// Applications that do not say how many ranks they want share what the others leave, the first of them getting one
+/// more where that is no whole number each. Ranks that nobody wants stay idle.
 ///
 /// # Errors
 /// [`ApplicationError::Ranks`] when there are too few.

@@ -63,7 +63,8 @@ pub(crate) fn of_cycles(application: &str, rank: Rank, meter: &Meter, run_ns: f6
     found.collect()
 }
 
-/// The pairs of ranks whose messages are slower than they were in phase one, or than those of the other pairs at the same step.
+/// The pairs of ranks whose messages are slower than they were in phase one, or than those of the other pairs at the
+/// same step.
 ///
 /// `ranks` has the steps of each rank of the application, in the order of the exchange.
 #[must_use]

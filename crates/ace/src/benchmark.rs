@@ -1,7 +1,7 @@
 //! Phase one: what messages and exchanges cost at this moment, measured on an application's own ranks.
 //!
-//! Exchanges are run as they will be in phase two: one after the other, with a barrier before each where cycles have one, between
-//! the same buffers. The compute phases alone are missing.
+//! Exchanges are run as they will be in phase two: one after the other, with a barrier before each where cycles have
+//! one, between the same buffers. The compute phases alone are missing.
 
 use clock::Stopwatch;
 use mpi::collective::{CommunicatorCollectives, SystemOperation};
@@ -295,7 +295,8 @@ fn time_exchange(
     };
     let (longest_ns, loops_ns) = (longest_of_ranks(ranks, &spans_ns), longest_of_ranks(ranks, &loops_ns));
     let loop_ns = median(&loops_ns).unwrap_or(0.0);
-    // Without barriers ranks run ahead of each other, and only what a loop takes in the end tells what an exchange does.
+    // Without barriers ranks run ahead of each other, and only what a loop takes in the end tells what an exchange
+    // does.
     let span_ns = if synchronized { median_of_batches(&longest_ns, n_batch as usize) } else { loop_ns };
     (Timed { span: summary(&longest_ns), span_ns, barrier_ns: (loop_ns - span_ns).max(0.0) }, own)
 }

@@ -1,8 +1,10 @@
-//! Two results of ACE beside each other: what differs beyond chance, of which application, on which rank, in which part of the cycle.
+//! Two results of ACE beside each other: what differs beyond chance, of which application, on which rank, in which part
+//! of the cycle.
 //!
-//! Results keep summaries, not times, so what chance does is found by drawing from them ([`chance`]): a median of so many cycles whose
-//! quantiles are those of the summary. That takes cycles for independent, and knows nothing of what differs from one run to the next:
-//! two runs minutes apart may well differ by more than their own cycles let expect. Sweeps with repetitions tell that as well, and are compared run by run ([`runs`]).
+//! Results keep summaries, not times, so what chance does is found by drawing from them ([`chance`]): a median of so
+//! many cycles whose quantiles are those of the summary. That takes cycles for independent, and knows nothing of what
+//! differs from one run to the next: two runs minutes apart may well differ by more than their own cycles let expect.
+//! Sweeps with repetitions tell that as well, and are compared run by run ([`runs`]).
 
 use std::fmt::{self, Write};
 

@@ -1,7 +1,8 @@
 //! Forecasts of what the coming cycles will spend in MPI, made as a run goes.
 //!
-//! Between blocks of cycles, the times of the last block are learned and those of the next are forecast: what an application
-//! could do that wants to know how its run time will turn out. Until two cycles were measured, the benchmark is believed.
+//! Between blocks of cycles, the times of the last block are learned and those of the next are forecast: what an
+//! application could do that wants to know how its run time will turn out. Until two cycles were measured, the
+//! benchmark is believed.
 
 use predict::{Live, Policy, Spec};
 

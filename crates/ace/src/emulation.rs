@@ -1,8 +1,8 @@
 //! Phase two: cycles of computation and communication, metered.
 //!
-//! Cycles come in blocks. Within a block each look at the clock ends one part and begins the next, so that parts add up to the run;
-//! what ACE itself does in a cycle falls into the compute phase, which is that much shorter in turns of work. Between blocks, outside
-//! of the run, times are learned and forecast, and all ranks meet before they go on.
+//! Cycles come in blocks. Within a block each look at the clock ends one part and begins the next, so that parts add up
+//! to the run; what ACE itself does in a cycle falls into the compute phase, which is that much shorter in turns of
+//! work. Between blocks, outside of the run, times are learned and forecast, and all ranks meet before they go on.
 
 use std::ops::Range;
 

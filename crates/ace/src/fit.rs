@@ -55,7 +55,8 @@ pub struct Fitted {
     pub n_exchanges: usize,
     /// Share of the exchanges that have the calls of the one a cycle before.
     pub regularity_ratio: f64,
-    /// The least and the most share of time in communication among the ranks, before it was brought into the emulation's range.
+    /// The least and the most share of time in communication among the ranks, before it was brought into the
+    /// emulation's range.
     pub load_ratios: (f64, f64),
     /// Median of those of all ranks.
     pub load_ratio: f64,
@@ -70,7 +71,8 @@ pub struct Fitted {
 /// Goodness of fit of a pattern to a trace.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PatternEvidence {
-    /// Share of the time in communication, barriers left out, that is the pattern's: in its calls, times the share of messages that it has.
+    /// Share of the time in communication, barriers left out, that is the pattern's: in its calls, times the share of
+    /// messages that it has.
     pub share_ratio: f64,
     /// Difference of the recorded messages from the pattern's, though they are of that pattern; empty if there is none.
     pub difference: String,
@@ -215,7 +217,8 @@ fn times(trace: &Trace) -> (u64, BTreeMap<Collective, u64>) {
     (single, collectives)
 }
 
-/// The pattern that a collective is, or is like. Half of a collective that has no pattern of its own counts as its likest one's.
+/// The pattern that a collective is, or is like. Half of a collective that has no pattern of its own counts as its
+/// likest one's.
 fn likeness_of(collective: Collective) -> Likeness {
     let exact = |pattern| Likeness { pattern, difference: String::new(), ratio: 1.0 };
     let near = |pattern| Likeness {

@@ -1,8 +1,8 @@
 //! Messages of an exchange and their order, so that no rank waits for ever whatever the size of messages.
 //!
-//! Messages between two ranks are put into rounds: in a round no rank has more than one message, sent or received. Ranks go
-//! through the rounds in the same order, so that the two ends of the earliest message that is not through always come to it:
-//! with sends that wait for their receives no cycle of waiting ranks can close.
+//! Messages between two ranks are put into rounds: in a round no rank has more than one message, sent or received.
+//! Ranks go through the rounds in the same order, so that the two ends of the earliest message that is not through
+//! always come to it: with sends that wait for their receives no cycle of waiting ranks can close.
 
 use std::fmt;
 use std::str::FromStr;
@@ -182,7 +182,8 @@ impl Pattern {
         }
     }
 
-    /// The messages of one exchange, in rounds; empty for a collective. The seed matters to [`Pattern::Permutation`] only.
+    /// The messages of one exchange, in rounds; empty for a collective. The seed matters to [`Pattern::Permutation`]
+    /// only.
     ///
     /// # Panics
     /// When the pattern does not fit the number of ranks (see [`Pattern::check`]).
@@ -210,9 +211,9 @@ impl Pattern {
     /// Returns the number of messages of an exchange that follow one another on the rank that has most of them:
     /// the `m` of equation 1.
     ///
-    /// With blocking sends that is the number of rounds; with non-blocking ones, which go both ways at once, the most that a
-    /// rank sends or receives. Of collectives it is that of the plain algorithms: `n - 1` messages of a root, or around a ring,
-    /// and for allreduce down and up a binary tree.
+    /// With blocking sends that is the number of rounds; with non-blocking ones, which go both ways at once, the most
+    /// that a rank sends or receives. Of collectives it is that of the plain algorithms: `n - 1` messages of a root, or
+    /// around a ring, and for allreduce down and up a binary tree.
     #[must_use]
     pub fn n_messages(self, mode: Mode, n_ranks: u32, seed: u64) -> u32 {
         if self == Self::Allreduce {

@@ -1,4 +1,5 @@
-//! Pictures of results: what messages cost, predicted and actual run times, how long exchanges took, and figure 1 of the paper for sweeps.
+//! Pictures of results: what messages cost, predicted and actual run times, how long exchanges took, and figure 1 of
+//! the paper for sweeps.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -176,7 +177,8 @@ fn communication(plan: &Planned, ranks: &[&RankResult], benchmark: Option<&Point
     .picture(CHART)
 }
 
-/// The outline of the bars of these summaries, as shares of all their times. Where nothing was, it runs along a share of half a time.
+/// The outline of the bars of these summaries, as shares of all their times. Where nothing was, it runs along a share
+/// of half a time.
 fn outline(summaries: &[&Summary]) -> Vec<(f64, f64)> {
     // By the bar's number: the fourth power of a doubling that it begins at.
     let mut bars: BTreeMap<i64, u64> = BTreeMap::new();

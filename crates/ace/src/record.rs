@@ -300,7 +300,8 @@ pub struct ClockResult {
     pub cycle_overhead_ns: Option<f64>,
 }
 
-/// Another process that had more than a twentieth of a core of a host with ranks, from phase one to the end of phase two.
+/// Another process that had more than a twentieth of a core of a host with ranks, from phase one to the end of phase
+/// two.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Seen {
     /// Number of the cell, in a sweep.
@@ -335,7 +336,8 @@ pub struct SweepResult {
     pub communication_to_benchmark: Option<f64>,
     /// Cycles that were anomalous in any part, the most of its ranks.
     pub n_anomalous_cycles: u64,
-    /// Share of phase one or of the run in which a rank was off its core, the largest of all; none in results that do not say.
+    /// Share of phase one or of the run in which a rank was off its core, the largest of all; none in results that do
+    /// not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub away_ratio: Option<f64>,
 }

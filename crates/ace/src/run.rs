@@ -95,7 +95,8 @@ fn prepare<'a>(
     Ok(Some(Member { idx, application, sizes, exchange, own: OwnExchange::default(), benchmark_away_ratio: 0.0 }))
 }
 
-/// Measures one application after the other, so that none is in another's way; each one's findings are known to all in the end.
+/// Measures one application after the other, so that none is in another's way; each one's findings are known to all in
+/// the end.
 fn phase_one(
     session: &Session,
     plan: &Plan,

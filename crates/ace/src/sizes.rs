@@ -19,8 +19,8 @@ const SIGMA_MAX: f64 = 3.0;
 /// MPI counts the elements of a message with 32 bits, one of them the sign.
 pub(crate) const SIZE_BYTES_LIMIT: u64 = 1 << 31;
 
-/// Sizes of messages. As text: `1MiB`, `uniform(1KiB..64KiB)`, `lognormal(64KiB, 1.0)` (median, and standard deviation of the
-/// logarithm), `mix(1KiB: 3, 1MiB: 1)` (sizes with weights).
+/// Sizes of messages. As text: `1MiB`, `uniform(1KiB..64KiB)`, `lognormal(64KiB, 1.0)` (median, and standard deviation
+/// of the logarithm), `mix(1KiB: 3, 1MiB: 1)` (sizes with weights).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Sizes {
@@ -222,7 +222,8 @@ mod tests {
         assert!(drawn("uniform(10B..12B)").iter().all(|size| (10..=12).contains(size)));
         let mut sorted = drawn("lognormal(64KiB, 1.0)");
         sorted.sort_unstable();
-        // The median of 1,024 logarithms of deviation 1 is off by 1.25 / 32 = 0.04 on average; five times that is allowed.
+        // The median of 1,024 logarithms of deviation 1 is off by 1.25 / 32 = 0.04 on average; five times that is
+        // allowed.
         assert!((sorted[N_DRAWN / 2] as f64 / 65_536.0).ln().abs() < 0.2);
         let n_small = drawn("mix(1B: 3, 5B: 1)").iter().filter(|&&size| size == 1).count();
         // 768 are expected, with a deviation of 14.

@@ -1,7 +1,7 @@
 //! Sweeps: the same measurement for every combination of loads, sizes, patterns and numbers of applications.
 //!
-//! Each cell has a phase one of its own, moments before its run. What is whole in the result of a sweep that broke off is not
-//! measured again.
+//! Each cell has a phase one of its own, moments before its run. What is whole in the result of a sweep that broke off
+//! is not measured again.
 
 use std::path::Path;
 
@@ -77,8 +77,8 @@ impl Sweep {
         Writer::resume(there, CELL).map_err(Failure::of)
     }
 
-    /// Runs and records all cells that are not whole in rank 0's `writer`. Collective. `tell` hears what is done, how far it is, and of
-    /// how much.
+    /// Runs and records all cells that are not whole in rank 0's `writer`. Collective. `tell` hears what is done, how
+    /// far it is, and of how much.
     ///
     /// # Errors
     /// On all ranks: what does not fit, or what failed on one of them.

@@ -1,4 +1,5 @@
-//! Prometheus Alertmanager, by its API v2. It groups, silences and routes; a warning that it does not hear of any more is over.
+//! Prometheus Alertmanager, by its API v2. It groups, silences and routes; a warning that it does not hear of any more
+//! is over.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

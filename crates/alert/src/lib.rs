@@ -1,8 +1,8 @@
 //! Warnings on their way out: to Prometheus Alertmanager, a webhook, a command, or by mail.
 //!
-//! Whoever warns makes an [`Alert`] of each warning that is raised or over, and puts it into a [`Post`] for each [`Way`]. A post has a
-//! thread of its own: a server that is down delays nobody, and what it missed is told in order when it is back, within limits.
-//! Specified in docs/formats/warnings.md.
+//! Whoever warns makes an [`Alert`] of each warning that is raised or over, and puts it into a [`Post`] for each
+//! [`Way`]. A post has a thread of its own: a server that is down delays nobody, and what it missed is told in order
+//! when it is back, within limits. Specified in docs/formats/warnings.md.
 #![forbid(unsafe_code)]
 
 mod alertmanager;

@@ -18,8 +18,8 @@ const N_LAGS_MAX: usize = 360;
 const CHART: Size = Size { width: 520.0, height: 300.0 };
 
 impl Record {
-    /// The readings of each visit as CSV, beside the name of a file: a column for the time and one for each sensor, empty where
-    /// a reading sees a test or there is none.
+    /// The readings of each visit as CSV, beside the name of a file: a column for the time and one for each sensor,
+    /// empty where a reading sees a test or there is none.
     #[must_use]
     pub fn series_files(&self) -> Vec<(String, String)> {
         let sensors = self.sensors();
@@ -30,8 +30,8 @@ impl Record {
         self.segments.iter().filter(|segment| !segment.readings.is_empty()).map(file).collect()
     }
 
-    /// Eight figures of each scenario in one picture, beside its name: of two sensors the readings of the longest visit, their
-    /// correlations, the pox plot of all visits, and the averages over five minutes.
+    /// Eight figures of each scenario in one picture, beside its name: of two sensors the readings of the longest
+    /// visit, their correlations, the pox plot of all visits, and the averages over five minutes.
     #[must_use]
     pub fn pictures(&self) -> Vec<(String, Picture)> {
         let scenarios = self.header.settings.scenarios.iter();

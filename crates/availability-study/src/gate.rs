@@ -43,7 +43,8 @@ impl Gate {
         }
     }
 
-    /// The sensors were read `at` this time since the visit began; the formulas of the hybrid sensor had a value or not.
+    /// The sensors were read `at` this time since the visit began; the formulas of the hybrid sensor had a value or
+    /// not.
     pub(crate) fn read(&mut self, at: Duration, has_formulas: bool) {
         if has_formulas && self.probed_at.is_none_or(|last| at.saturating_sub(last) >= self.probe_every) {
             self.probed_at = Some(at);

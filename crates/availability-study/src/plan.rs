@@ -55,9 +55,9 @@ pub enum Length {
 }
 
 impl Plan {
-    /// Plans a study on a host with this many cores: as many short tests as the time allows, spread evenly, once the share
-    /// of long tests is given away. Long tests are the last of their visits, and go round the scenarios in an order
-    /// drawn from the seed.
+    /// Plans a study on a host with this many cores: as many short tests as the time allows, spread evenly, once the
+    /// share of long tests is given away. Long tests are the last of their visits, and go round the scenarios in an
+    /// order drawn from the seed.
     ///
     /// # Errors
     /// [`SettingsError`] for settings that make no study, and for too little time.
@@ -84,7 +84,8 @@ impl Plan {
         Ok(with(fits))
     }
 
-    /// The plan with so many short tests in all, of which the first visits get one more where they do not come out even.
+    /// The plan with so many short tests in all, of which the first visits get one more where they do not come out
+    /// even.
     fn with(settings: &Settings, n_cores: u32, n_rounds: usize, n_short: usize) -> Plan {
         let n_visits = n_rounds * settings.scenarios.len();
         let long_in = long_tests(settings, n_rounds);

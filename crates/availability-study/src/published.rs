@@ -1,4 +1,5 @@
-//! The figures that Wolski, Spring and Hayes published for six hosts of theirs (technical report CS98-602, Tables 1 to 6).
+//! The figures that Wolski, Spring and Hayes published for six hosts of theirs (technical report CS98-602, Tables 1 to
+//! 6).
 
 use crate::table::{Cell, Row, Source};
 

@@ -58,8 +58,8 @@ impl Record {
 
     /// Reads the journals in these folders as one record. Rounds of later ones go on from those of earlier ones.
     ///
-    /// Studies that are joined have tests, pauses, readings and probes of the same lengths, on hosts with as many cores: an hour
-    /// here and an hour there then say what two hours would have.
+    /// Studies that are joined have tests, pauses, readings and probes of the same lengths, on hosts with as many
+    /// cores: an hour here and an hour there then say what two hours would have.
     ///
     /// # Errors
     /// As [`Record::read`], and [`JournalError::Unlike`] for a study that was made in another way than the first.

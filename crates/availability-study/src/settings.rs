@@ -177,7 +177,8 @@ impl Settings {
 
     /// Returns the time after a test or a probe for which the sensors still show it.
     ///
-    /// Half a rest. The default is twice the memory of `cpu.availability` (5 s), and as long as that of the vmstat formula.
+    /// Half a rest. The default is twice the memory of `cpu.availability` (5 s), and as long as that of the vmstat
+    /// formula.
     #[must_use]
     pub fn settle(&self) -> Duration {
         self.rest / 2
@@ -232,7 +233,8 @@ impl Settings {
         Ok(())
     }
 
-    /// The first setting in which `other` differs: its name as it is written into the journal, this value, and the other.
+    /// The first setting in which `other` differs: its name as it is written into the journal, this value, and the
+    /// other.
     #[must_use]
     pub fn difference(&self, other: &Settings) -> Option<(String, String, String)> {
         // Settings are an object of plain values, and these become JSON whatever they are.

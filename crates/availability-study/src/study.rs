@@ -102,8 +102,8 @@ impl Study {
     /// `busy_before` is how busy the host is without the study's loads; see [`busy_share`](crate::busy_share).
     ///
     /// # Errors
-    /// [`StudyError`] for settings that make no study, for a journal that cannot be used, and for one that was begun with
-    /// other settings or on another host.
+    /// [`StudyError`] for settings that make no study, for a journal that cannot be used, and for one that was begun
+    /// with other settings or on another host.
     pub fn open(dir: &Path, settings: Settings, programs: Programs, busy_before: f64) -> Result<Study, StudyError> {
         let place = Place::here()?;
         let plan = Plan::new(&settings, place.n_cores)?;
@@ -150,8 +150,8 @@ impl Study {
     /// Makes it, until its end or until something arrives in `interrupted`.
     ///
     /// # Errors
-    /// [`StudyError`] when the journal cannot be written or the host cannot be read. A scenario that cannot be made and a
-    /// test that fails are noted in the journal and are no errors.
+    /// [`StudyError`] when the journal cannot be written or the host cannot be read. A scenario that cannot be made and
+    /// a test that fails are noted in the journal and are no errors.
     pub fn run(mut self, interrupted: &Receiver<()>, observer: &mut dyn FnMut(&Event<'_>)) -> Result<End, StudyError> {
         let mut left = self.left();
         for visit in &self.plan.visits {

@@ -42,7 +42,8 @@ pub enum Source {
 /// Content of one place in a table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cell {
-    /// A share of a core or of tests, shown in percent, of `n` observations; `None` for a figure of the paper, which does not say.
+    /// A share of a core or of tests, shown in percent, of `n` observations; `None` for a figure of the paper, which
+    /// does not say.
     Percent {
         /// 0 to 1.
         share: f64,

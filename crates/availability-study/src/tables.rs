@@ -103,8 +103,8 @@ pub fn live(spec: &Spec, sensor: &str) -> Live {
     Live::new(Policy::of(spec)).within(0.0, f64::from(threads_of(sensor)))
 }
 
-/// The mean of the forecasts for the next `n_leads` samples; the last sample, which needs no error bar here, where nobody
-/// forecasts.
+/// The mean of the forecasts for the next `n_leads` samples; the last sample, which needs no error bar here, where
+/// nobody forecasts.
 fn mean_ahead(live: &Live, n_leads: usize) -> Option<f64> {
     let mean = live.forecast(n_leads).map(|forecast| forecast.means().iter().sum::<f64>() / n_leads as f64);
     mean.or_else(|| live.samples().iter().rev().copied().find(|sample| !sample.is_nan()))

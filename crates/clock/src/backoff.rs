@@ -28,8 +28,8 @@ impl Backoff {
         Self { first, longest, n_failures: 0, chance: None }
     }
 
-    /// The same, each wait shortened by chance to between half and all of it, so that many who failed together do not come
-    /// back together.
+    /// The same, each wait shortened by chance to between half and all of it, so that many who failed together do not
+    /// come back together.
     #[must_use]
     pub fn with_chance(self, seed: u64) -> Self {
         Self { chance: Some(seed), ..self }

@@ -1,15 +1,16 @@
 //! Share of the processor that is left to the application: time of work without messages by time of the same work with
 //! them.
 //!
-//! Repetitions without messages ("dry") and with them ("wet") take turns, each beside the other, so that whatever drifts in the
-//! machine hits both. The estimate is the median of the repetitions' ratios, which a burst of stolen time in some of them does
-//! not move; its interval is the bootstrap's over repetitions, widened by what the clock cannot tell.
+//! Repetitions without messages ("dry") and with them ("wet") take turns, each beside the other, so that whatever
+//! drifts in the machine hits both. The estimate is the median of the repetitions' ratios, which a burst of stolen time
+//! in some of them does not move; its interval is the bootstrap's over repetitions, widened by what the clock cannot
+//! tell.
 //!
 //! Messages take time from work and never give any, so that an availability lies in [0, 1]. What is known before the
-//! measurement belongs into its interval (an interval cut to what is possible holds the true value as often as before), but
-//! it must not hide what was seen: an estimate above 1 is never told as 1. Where the interval reaches below 1, all that can be said is
-//! how much is available at least. Where it lies above 1 beyond noise, something else than messages took time from
-//! the dry run, and nothing can be said.
+//! measurement belongs into its interval (an interval cut to what is possible holds the true value as often as before),
+//! but it must not hide what was seen: an estimate above 1 is never told as 1. Where the interval reaches below 1, all
+//! that can be said is how much is available at least. Where it lies above 1 beyond noise, something else than messages
+//! took time from the dry run, and nothing can be said.
 
 use std::fmt;
 
@@ -20,7 +21,8 @@ use units::Confidence;
 
 /// Repetitions below this have an interval that says little: that of five is about all they spread over.
 pub(crate) const N_REPETITIONS_MIN: usize = 5;
-/// Dry runs that differ more, at the median, are of a machine that is busy with other things; the ratio is then a ratio of those.
+/// Dry runs that differ more, at the median, are of a machine that is busy with other things; the ratio is then a ratio
+/// of those.
 pub(crate) const UNSTEADY_RATIO: f64 = 0.25;
 
 /// One measurement of the same work twice.

@@ -1,8 +1,8 @@
 //! Double buffering (section 2.1): a stream of random numbers from a producer to a consumer that sums them.
 //!
-//! As in figure 1: the consumer has receives posted and says that a buffer is clear to send; the producer fills one buffer while
-//! another is on its way. With a single buffer on each side the same program can neither produce nor sum while that buffer
-//! flies. Both are compared with producing and with summing alone.
+//! As in figure 1: the consumer has receives posted and says that a buffer is clear to send; the producer fills one
+//! buffer while another is on its way. With a single buffer on each side the same program can neither produce nor sum
+//! while that buffer flies. Both are compared with producing and with summing alone.
 
 use mpi::point_to_point::{Destination, Source};
 use mpi::topology::Communicator;

@@ -6,8 +6,8 @@ use std::time::Duration;
 /// long enough beside the transfer for a verdict on it, yet not so long that a sweep takes minutes.
 const REACH: f64 = 12.0;
 
-/// `n_points` lengths of work, each as many times the one before, from a twelfth of `transfer` to twelve times as long; none
-/// is shorter than `shortest`, and the longest is at least sixteen times as long.
+/// `n_points` lengths of work, each as many times the one before, from a twelfth of `transfer` to twelve times as long;
+/// none is shorter than `shortest`, and the longest is at least sixteen times as long.
 #[must_use]
 pub(crate) fn around(transfer: Duration, shortest: Duration, n_points: usize) -> Vec<Duration> {
     let (transfer, shortest) = (transfer.as_nanos() as f64, (shortest.as_nanos() as f64).max(1.0));

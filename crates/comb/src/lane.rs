@@ -1,7 +1,8 @@
-//! Messages of one size from or to one partner, a few of them under way at a time, in buffers that are used again and again.
+//! Messages of one size from or to one partner, a few of them under way at a time, in buffers that are used again and
+//! again.
 //!
-//! The crate `mpi` has no requests that live longer than a call's scope and can be tested all at once, so the calls are made
-//! here. Nothing else in COMB is unsafe.
+//! The crate `mpi` has no requests that live longer than a call's scope and can be tested all at once, so the calls are
+//! made here. Nothing else in COMB is unsafe.
 
 use std::os::raw::c_int;
 use std::ptr;
@@ -19,8 +20,8 @@ enum Direction {
     Received,
 }
 
-/// Buffers for messages in one direction. MPI may read or write a buffer from the moment it is posted until it is seen to be
-/// complete; meanwhile this holds it in place and lets nobody look.
+/// Buffers for messages in one direction. MPI may read or write a buffer from the moment it is posted until it is seen
+/// to be complete; meanwhile this holds it in place and lets nobody look.
 pub(crate) struct Lane<'a, T> {
     ranks: &'a SimpleCommunicator,
     partner: c_int,
@@ -97,8 +98,9 @@ impl<'a, T: Equivalence + Copy> Lane<'a, T> {
         let datatype = T::equivalent_datatype().as_raw();
         let (buffer, request) = (self.buffers[idx].as_mut_ptr().cast(), &mut self.requests[idx]);
         let ranks = self.ranks.as_raw();
-        // SAFETY: the buffer has `length` elements of `datatype`, stays where it is on the heap, and is neither read nor written nor
-        // freed here before the request is null again: `buffer` and `buffer_mut` look at that, and so does `drop`.
+        // SAFETY: the buffer has `length` elements of `datatype`, stays where it is on the heap, and is neither read
+        // nor written nor freed here before the request is null again: `buffer` and `buffer_mut` look at that, and so
+        // does `drop`.
         let (call, code) = unsafe {
             match self.direction {
                 Direction::Sent => {
@@ -122,7 +124,8 @@ impl<'a, T: Equivalence + Copy> Lane<'a, T> {
     pub(crate) fn collect(&mut self, found: &mut Vec<usize>) {
         let n = self.requests.len() as c_int;
         let mut n_completed = 0;
-        // SAFETY: there are `n` requests, each null or active, and room for as many positions; statuses are not asked for.
+        // SAFETY: there are `n` requests, each null or active, and room for as many positions; statuses are not asked
+        // for.
         let code = unsafe {
             ffi::MPI_Testsome(
                 n,

@@ -1,9 +1,10 @@
 //! The polling method (section 3.1): how much work gets done between polls that keep messages flying?
 //!
-//! Worker and support send each other as many messages as the queue is long; whoever finds one that arrived makes its buffer ready
-//! for the next and sends a reply, so that as many are under way all the time. The worker looks after each poll interval of
-//! work, the support all the time. Receives are posted before the sends that they are for: since each message is replied to, all those
-//! that began on either side can be on their way to the same one, and there are buffers for so many.
+//! Worker and support send each other as many messages as the queue is long; whoever finds one that arrived makes its
+//! buffer ready for the next and sends a reply, so that as many are under way all the time. The worker looks after each
+//! poll interval of work, the support all the time. Receives are posted before the sends that they are for: since each
+//! message is replied to, all those that began on either side can be on their way to the same one, and there are
+//! buffers for so many.
 
 use std::time::Duration;
 

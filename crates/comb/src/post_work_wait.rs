@@ -1,7 +1,8 @@
 //! Post-work-wait (section 3.2): post receive and send, work, wait for both; does MPI use the time of the work?
 //!
-//! The worker does this while its partner posts and waits at once, or works as well. All receives are posted before any send, as
-//! in the polling method. After each cycle, or before it in every other one, the same work is done without messages.
+//! The worker does this while its partner posts and waits at once, or works as well. All receives are posted before any
+//! send, as in the polling method. After each cycle, or before it in every other one, the same work is done without
+//! messages.
 
 use std::time::Duration;
 

@@ -27,8 +27,8 @@ pub struct Spread {
     pub median_ns: f64,
     /// Interval of the median, with the confidence of the run.
     pub interval: Interval,
-    /// Mean of the middle half. Where transfers take one of two ways, each with its own time, it lies between them by how often each
-    /// was taken, and a median jumps from one to the other.
+    /// Mean of the middle half. Where transfers take one of two ways, each with its own time, it lies between them by
+    /// how often each was taken, and a median jumps from one to the other.
     pub midmean_ns: f64,
     /// Interval of the midmean.
     pub midmean_interval: Interval,

@@ -37,8 +37,8 @@ pub fn prepare(session: &Session, header: &Header, plan: &Plan) -> Result<Pair, 
     Ok(pair)
 }
 
-/// Measures all that `plan` asks for, as one of `pair`. Collective. `tell` hears what comes next, and how many of how many
-/// steps are done.
+/// Measures all that `plan` asks for, as one of `pair`. Collective. `tell` hears what comes next, and how many of how
+/// many steps are done.
 ///
 /// # Errors
 /// On all ranks, when rank 0 cannot record what was measured, or messages did not carry what was sent.

@@ -1,14 +1,14 @@
 //! Verdicts on an MPI library by the curves of post-work-wait and rules with stated limits: who moves the data, and
 //! when.
 //!
-//! Three questions for each size (sections 3.2 and 5.1): does a transfer go on while the application works and calls nothing
-//! (application offload), does posting move data already, and where does the time go that messages cost. A figure and its
-//! interval are set against a limit; where the interval lies on both sides, or the figure means nothing, the verdict is undecided
-//! and says why.
+//! Three questions for each size (sections 3.2 and 5.1): does a transfer go on while the application works and calls
+//! nothing (application offload), does posting move data already, and where does the time go that messages cost. A
+//! figure and its interval are set against a limit; where the interval lies on both sides, or the figure means nothing,
+//! the verdict is undecided and says why.
 //!
-//! The rules go by points whose work takes at least [`LONG_WORK`] times as long as the whole transfer without work, where a
-//! library that makes progress has had the time for it, and by midmeans. What calls take with empty messages is no part of a transfer and is
-//! left out of all shares.
+//! The rules go by points whose work takes at least [`LONG_WORK`] times as long as the whole transfer without work,
+//! where a library that makes progress has had the time for it, and by midmeans. What calls take with empty messages is
+//! no part of a transfer and is left out of all shares.
 
 use std::fmt;
 
@@ -32,7 +32,8 @@ pub(crate) const OFFLOAD_MAX: f64 = 0.2;
 pub(crate) const NO_PROGRESS_MIN: f64 = 0.7;
 /// Posting that takes at least this share of a copy moves the data. Eager messages of 16 KiB take 200 % with MPICH 4.0.
 pub(crate) const COPIES_MIN: f64 = 0.5;
-/// Posting that takes at most this share of a copy does not: a request to send takes 8 % of a copy of 128 KiB with Open MPI 4.1.
+/// Posting that takes at most this share of a copy does not: a request to send takes 8 % of a copy of 128 KiB with Open
+/// MPI 4.1.
 pub(crate) const NO_COPY_MAX: f64 = 0.25;
 /// Times are compared if they are at least so many steps of the clock, or looks at it.
 const STEPS_MIN: f64 = 10.0;

@@ -63,8 +63,8 @@ pub fn outcome(result: &anyhow::Result<()>) -> Outcome {
     Outcome::Failed { status, message: text::printable(&causes.join(": ")) }
 }
 
-/// Ends the process with status 1 when any of its threads panics. For components, which are of one piece: what goes on without a part would
-/// look well from outside and do nothing.
+/// Ends the process with status 1 when any of its threads panics. For components, which are of one piece: what goes on
+/// without a part would look well from outside and do nothing.
 pub fn end_on_panic() {
     let tell = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

@@ -36,9 +36,9 @@ pub struct Sample {
 }
 
 impl<'a> Query<'a> {
-    /// The series, and its samples page by page, without the gaps at both ends. All of them are the same step apart: that asked for, a
-    /// longer one where the node has nothing finer, or that of the signal. In the last case what is left as means only is passed over, unless
-    /// there is nothing else.
+    /// The series, and its samples page by page, without the gaps at both ends. All of them are the same step apart:
+    /// that asked for, a longer one where the node has nothing finer, or that of the signal. In the last case what is
+    /// left as means only is passed over, unless there is nothing else.
     pub fn ask(
         &self,
         client: &'a Client,

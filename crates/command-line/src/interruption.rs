@@ -7,7 +7,8 @@ use anyhow::Context;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-/// Watches for Ctrl-C, a request to terminate, and the loss of the terminal, which from here on do not kill the process.
+/// Watches for Ctrl-C, a request to terminate, and the loss of the terminal, which from here on do not kill the
+/// process.
 pub fn watch() -> anyhow::Result<Signals> {
     Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot watch for signals")
 }
@@ -15,8 +16,8 @@ pub fn watch() -> anyhow::Result<Signals> {
 /// Longest time that a clean end may take.
 const END_LIMIT: Duration = Duration::from_secs(5);
 
-/// Orders the end at the first such signal. At the second one, or if the end takes too long, as it does where nobody reads what is written,
-/// the process ends as it would have by itself.
+/// Orders the end at the first such signal. At the second one, or if the end takes too long, as it does where nobody
+/// reads what is written, the process ends as it would have by itself.
 pub fn end_by(mut signals: Signals, order: impl FnOnce()) {
     let mut signals = signals.forever();
     let Some(signal) = signals.next() else { return };

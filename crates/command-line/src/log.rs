@@ -34,7 +34,8 @@ pub fn retry(watch: &Watch) {
     }
 }
 
-/// Takes one line, and never fails: tracing-subscriber would tell of it on standard error, and panic where that is what failed.
+/// Takes one line, and never fails: tracing-subscriber would tell of it on standard error, and panic where that is what
+/// failed.
 struct Line(Watch);
 
 impl Write for Line {

@@ -30,8 +30,8 @@ pub fn explain_unknown_signals(client: &Client, signals: &[String], error: Clien
     }
 }
 
-/// The names most like `wanted`, or that contain it: a few others, the likeliest first. Of equal ones, those with fewer dots come first, and
-/// then those that `names` has first.
+/// The names most like `wanted`, or that contain it: a few others, the likeliest first. Of equal ones, those with fewer
+/// dots come first, and then those that `names` has first.
 pub fn near<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let likeness = |name: &str| {
         let is_slip = wanted.len() > 2 && strsim::osa_distance(wanted, name) == 1;

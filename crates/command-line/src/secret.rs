@@ -1,4 +1,5 @@
-//! Secrets in files, as commands read them: what is wrong with a file that is used all the same is said on standard error.
+//! Secrets in files, as commands read them: what is wrong with a file that is used all the same is said on standard
+//! error.
 
 use std::path::Path;
 

@@ -7,7 +7,8 @@ use anyhow::Context;
 use ratatui::DefaultTerminal;
 use text::printable;
 
-/// The whole terminal. It is given back whatever happens; after a panic, ratatui's own hook does so before the message is printed.
+/// The whole terminal. It is given back whatever happens; after a panic, ratatui's own hook does so before the message
+/// is printed.
 pub struct Screen(DefaultTerminal);
 
 impl Screen {

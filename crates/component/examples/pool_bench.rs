@@ -1,7 +1,7 @@
 //! How many streams a pool of two prediction servers carries on this machine, at one measurement a second each.
 //!
-//! Starts a NATS server, two servers in processes of their own, and a load in a third; reads all forecasts, and prints a row.
-//! Usage: `pool_bench [N_HOSTS [SECONDS]]`, with 79 signals to a host.
+//! Starts a NATS server, two servers in processes of their own, and a load in a third; reads all forecasts, and prints
+//! a row. Usage: `pool_bench [N_HOSTS [SECONDS]]`, with 79 signals to a host.
 #![expect(clippy::print_stdout, reason = "its table is what it is for")]
 
 use std::fs;
@@ -14,7 +14,8 @@ use stream::{Decoder, Forecast, Kind, NatsServer, Payload, Security, nats};
 
 const N_SIGNALS: u32 = 79;
 
-/// Fitted first to 64 samples here, which are too few for a good forecast and as much work to step and forecast from as 600.
+/// Fitted first to 64 samples here, which are too few for a good forecast and as much work to step and forecast from as
+/// 600.
 const MODEL: &str = "AR(16)";
 
 /// Samples before models are there; they come five times as fast.

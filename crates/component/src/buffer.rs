@@ -1,4 +1,5 @@
-//! The last messages of any stream, for whoever asks (RPS's `loadbuffer`, `flowbwbuffer`, `measurebuffer` and `predbuffer`).
+//! The last messages of any stream, for whoever asks (RPS's `loadbuffer`, `flowbwbuffer`, `measurebuffer` and
+//! `predbuffer`).
 
 use std::collections::VecDeque;
 

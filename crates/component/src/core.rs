@@ -1,4 +1,5 @@
-//! The core of a prediction server: fits, steps and forecasts, in a process of its own that may crash (RPS's `predserver_core`).
+//! The core of a prediction server: fits, steps and forecasts, in a process of its own that may crash (RPS's
+//! `predserver_core`).
 //!
 //! The core takes frames over one socket, in order: a description of what is to come; `reconfigure` with the number of
 //! measurements that follow as history, after the last of which it replies whether a model is fitted; and measurements,

@@ -1,5 +1,5 @@
-//! The evaluator of a prediction server: compares forecasts with what came, and orders a refit when they are too wrong, or wronger or
-//! better than they say (RPS's `evalfit`; Dinda and O'Hallaron 1999, sections 5.2.3 and 8.1).
+//! The evaluator of a prediction server: compares forecasts with what came, and orders a refit when they are too wrong,
+//! or wronger or better than they say (RPS's `evalfit`; Dinda and O'Hallaron 1999, sections 5.2.3 and 8.1).
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -64,8 +64,9 @@ pub enum EvalFitSettingsError {
     },
 }
 
-/// The computation of an evaluator; [`EvalFit::mirror`] puts a mirror around it. Samples and forecasts come in by different sources, and belong together by
-/// the time of their measurement. Of a stream with several signals the first is watched.
+/// The computation of an evaluator; [`EvalFit::mirror`] puts a mirror around it. Samples and forecasts come in by
+/// different sources, and belong together by the time of their measurement. Of a stream with several signals the first
+/// is watched.
 pub struct EvalFit {
     settings: EvalFitSettings,
     evaluator: Evaluator,

@@ -16,7 +16,8 @@ const N_READS_TO_APPEAR: u32 = 3;
 
 /// Something that is read step by step.
 pub trait Meter: Send + 'static {
-    /// Reads everything, `at` this moment of a clock that is never set: a value for each signal, NaN where there is none.
+    /// Reads everything, `at` this moment of a clock that is never set: a value for each signal, NaN where there is
+    /// none.
     fn read(&mut self, at: Duration, values: &mut Vec<f64>);
 
     /// Returns the names of the values' signals. The list may grow by a read, and never changes otherwise.

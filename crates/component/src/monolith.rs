@@ -1,4 +1,5 @@
-//! A prediction system in one process: a sensor, a predictor, and whoever reads the forecasts (Dinda and O'Hallaron 1999, section 8.3.3).
+//! A prediction system in one process: a sensor, a predictor, and whoever reads the forecasts (Dinda and O'Hallaron
+//! 1999, section 8.3.3).
 
 use std::time::Duration;
 
@@ -13,8 +14,9 @@ use crate::schedule::Schedule;
 /// While this much waits for the slowest reader, nothing more is made.
 const MADE_AHEAD_BYTES: usize = 256 << 10;
 
-/// Measures, steps and forecasts in one go. [`Monolith::step`] is for readers in the process; as a handler it does so at each tick of its mirror, for
-/// readers by Unix sockets and TCP. Of a meter with several signals the first is forecast.
+/// Measures, steps and forecasts in one go. [`Monolith::step`] is for readers in the process; as a handler it does so
+/// at each tick of its mirror, for readers by Unix sockets and TCP. Of a meter with several signals the first is
+/// forecast.
 pub struct Monolith<M> {
     description: Description,
     meter: M,

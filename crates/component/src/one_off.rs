@@ -60,7 +60,8 @@ fn work(waiting: &Mutex<Receiver<Job>>) {
         let job = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
         match job {
             Ok(job) => {
-                // Whoever asked is told when the request is dropped. What failed was its fit alone, so the worker goes on.
+                // Whoever asked is told when the request is dropped. What failed was its fit alone, so the worker goes
+                // on.
                 if catch_unwind(AssertUnwindSafe(|| job.run())).is_err() {
                     tracing::error!("a fit ended by a fault of this program");
                 }

@@ -51,8 +51,9 @@ pub struct Played {
     pub n_bytes_left_out: u64,
 }
 
-/// Puts the messages of a recording into a mirror, each when it is due, until the recording or the mirror ends. Messages keep the times that they were
-/// recorded with: a time that goes back, as at the start of another recording, is where the spacing begins anew.
+/// Puts the messages of a recording into a mirror, each when it is due, until the recording or the mirror ends.
+/// Messages keep the times that they were recorded with: a time that goes back, as at the start of another recording,
+/// is where the spacing begins anew.
 ///
 /// # Errors
 /// When the recording cannot be read.

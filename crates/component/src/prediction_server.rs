@@ -1,8 +1,8 @@
 //! The prediction server: a forecast for each sample, made by a core in a process of its own (RPS's `predserver`).
 //!
-//! It keeps the last samples of its stream, and gets those from before its start from a measure buffer. When the core ends or gives no
-//! answer in time, it is started again and fitted to what there was, with what the buffer has beside it, and gets the samples again that it
-//! had not answered: so a crash delays forecasts and loses none.
+//! It keeps the last samples of its stream, and gets those from before its start from a measure buffer. When the core
+//! ends or gives no answer in time, it is started again and fitted to what there was, with what the buffer has beside
+//! it, and gets the samples again that it had not answered: so a crash delays forecasts and loses none.
 
 mod attempt;
 mod history;

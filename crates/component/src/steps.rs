@@ -23,7 +23,8 @@ impl Steps {
 
     /// Goes on to a message, and returns how many steps before it are missing.
     ///
-    /// A number that is not higher than the one before means that the sensor began again: then the times say how long it was away.
+    /// A number that is not higher than the one before means that the sensor began again: then the times say how long
+    /// it was away.
     pub(crate) fn to(&mut self, number: u64, time: Timestamp) -> usize {
         let Some((last_number, last_time)) = self.last.replace((number, time)) else {
             return 0;

@@ -1,7 +1,8 @@
 //! The processes of a system: started, watched, started again, stopped.
 //!
-//! Nothing is left behind. Each component has a process group of its own that is killed at the end, and the kernel kills a component whose
-//! supervisor is gone. So [`Supervisor::start`] and [`Supervisor::poll`] are for one thread, which lives as long as the system.
+//! Nothing is left behind. Each component has a process group of its own that is killed at the end, and the kernel
+//! kills a component whose supervisor is gone. So [`Supervisor::start`] and [`Supervisor::poll`] are for one thread,
+//! which lives as long as the system.
 
 mod asker;
 mod log;

@@ -1,9 +1,9 @@
-//! Conditional allreduce for programs in Rust: whether a reduction over all ranks meets a condition, told as soon as a part of it
-//! decides.
+//! Conditional allreduce for programs in Rust: whether a reduction over all ranks meets a condition, told as soon as a
+//! part of it decides.
 //!
-//! The work is `mpi-coll`'s, which is found at run time if it is preloaded or linked; without it each call is a plain allreduce. What is
-//! said of C's functions in `include/foretop_condar.h` holds here too: a call is no barrier, and its value is only the result if it is
-//! exact.
+//! The work is `mpi-coll`'s, which is found at run time if it is preloaded or linked; without it each call is a plain
+//! allreduce. What is said of C's functions in `include/foretop_condar.h` holds here too: a call is no barrier, and its
+//! value is only the result if it is exact.
 //!
 //! ```no_run
 //! use condar::{Condar, Condition, Question, Reduction, Sign};
@@ -99,7 +99,8 @@ impl Condar {
         let sign = position(Sign::ALL, &question.sign());
         let condition = position(Condition::ALL, &question.condition());
         let [init, call, free, reason] = found;
-        // SAFETY: only `mpi-coll` has functions of these names, with these signatures; the text lives until the call returns.
+        // SAFETY: only `mpi-coll` has functions of these names, with these signatures; the text lives until the call
+        // returns.
         unsafe {
             let init = std::mem::transmute::<*mut c_void, Init>(init);
             let comm = mpi.constants().comm_world.0;
@@ -123,7 +124,8 @@ impl Condar {
     /// Makes the next call, of this rank's value.
     ///
     /// # Errors
-    /// A broken promise, a cluster that has vanished, ranks that ask different questions; after these each further call fails too.
+    /// A broken promise, a cluster that has vanished, ranks that ask different questions; after these each further call
+    /// fails too.
     pub fn call(&mut self, value: f64) -> Result<Answer, CondarError> {
         match &self.0 {
             Way::Library(library) => {

@@ -1,8 +1,8 @@
-//! What a case of AR(16) costs, fitted to 600 samples, tested on 2,000, at 30 leads: as part of a campaign, its row in a Parquet file
-//! included, and as a bare loop that does the same arithmetic over plain arrays and nothing else.
+//! What a case of AR(16) costs, fitted to 600 samples, tested on 2,000, at 30 leads: as part of a campaign, its row in
+//! a Parquet file included, and as a bare loop that does the same arithmetic over plain arrays and nothing else.
 //!
-//! The bare loop is what a campaign is measured against: it knows that there are no gaps, that standard errors do not change, and
-//! that intervals are normal.
+//! The bare loop is what a campaign is measured against: it knows that there are no gaps, that standard errors do not
+//! change, and that intervals are normal.
 
 use std::hint::black_box;
 use std::sync::atomic::AtomicBool;
@@ -74,7 +74,8 @@ fn bare_case(samples: &[f64], errors: &mut [f64], cubics: &[[f64; 4]], quantiles
     scored + tested
 }
 
-/// What the tests of the errors one step ahead are made of: correlations, turns and rises, and the line of the quantiles.
+/// What the tests of the errors one step ahead are made of: correlations, turns and rises, and the line of the
+/// quantiles.
 fn tests(errors: &[f64], quantiles: &[f64]) -> f64 {
     let mean = errors.iter().sum::<f64>() / errors.len() as f64;
     let deviations: Vec<f64> = errors.iter().map(|error| error - mean).collect();

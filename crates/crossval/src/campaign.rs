@@ -17,7 +17,8 @@ const N_PEERS_MAX: usize = 64;
 /// A name stands in every row of the results.
 const N_BYTES_PEER_MAX: usize = 200;
 
-/// A draw of a model is repeated where the numbers make none, as those of ARMA(0,0). The template is known to stand for some model.
+/// A draw of a model is repeated where the numbers make none, as those of ARMA(0,0). The template is known to stand for
+/// some model.
 const N_DRAWS_MAX: usize = 200;
 
 /// The first bytes of [`Campaign::to_bytes`].
@@ -25,8 +26,8 @@ const MAGIC: &[u8] = b"foretop-campaign-1\n";
 
 /// Everything that the results of a case depend on.
 ///
-/// Cases come in blocks: a window is drawn, and [`Template::models_per_window`] of the models are evaluated on it, one case
-/// each. Models are thus compared on the same samples, and which samples these are depends on no model.
+/// Cases come in blocks: a window is drawn, and [`Template::models_per_window`] of the models are evaluated on it, one
+/// case each. Models are thus compared on the same samples, and which samples these are depends on no model.
 #[derive(Clone, Debug)]
 pub struct Campaign {
     template: Template,
@@ -237,8 +238,9 @@ impl Campaign {
         self.cases_of(&self.window(window_number)).swap_remove(slot)
     }
 
-    /// Window `number`. Each usable trace is as likely as any other, and so is each transformation that leaves the trace long enough,
-    /// each length of the fit that leaves room for a test, each length of the test that fits in, and each place.
+    /// Window `number`. Each usable trace is as likely as any other, and so is each transformation that leaves the
+    /// trace long enough, each length of the fit that leaves room for a test, each length of the test that fits in, and
+    /// each place.
     #[must_use]
     pub fn window(&self, number: u64) -> Window {
         let mut draw = Draw::new(self.seed, Purpose::Window, number);

@@ -12,8 +12,8 @@ pub(crate) enum Purpose {
     Models = 1,
 }
 
-/// A stream of whole numbers: ChaCha with 8 rounds, whose output is specified to the bit. The seed and the purpose make the key,
-/// the number is ChaCha's stream.
+/// A stream of whole numbers: ChaCha with 8 rounds, whose output is specified to the bit. The seed and the purpose make
+/// the key, the number is ChaCha's stream.
 pub(crate) struct Draw(ChaCha8Rng);
 
 impl Draw {

@@ -151,8 +151,8 @@ impl Evaluated {
 }
 
 impl Campaign {
-    /// The cases whose numbers are in `cases`, in their order, by all workers of the thread pool that this is called in. `note` hears
-    /// of each as it is done, in any order. `None` if `stop` came true before the last one was done.
+    /// The cases whose numbers are in `cases`, in their order, by all workers of the thread pool that this is called
+    /// in. `note` hears of each as it is done, in any order. `None` if `stop` came true before the last one was done.
     pub fn evaluate(
         &self,
         cases: Range<u64>,

@@ -1,7 +1,8 @@
 //! The folder beside a result file in which parts of an unfinished run wait.
 //!
-//! A part is a pair of files whose names end in their digests: whatever became of a disk, a file that does not have its digest
-//! is no part. Every file is written under another name, brought to the disk, and renamed, so that nobody ever sees half of one.
+//! A part is a pair of files whose names end in their digests: whatever became of a disk, a file that does not have its
+//! digest is no part. Every file is written under another name, brought to the disk, and renamed, so that nobody ever
+//! sees half of one.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
@@ -84,7 +85,8 @@ impl Parts {
         Ok(parts)
     }
 
-    /// Takes note of the files there are, and away what a run that was killed left unfinished. What stays of that does no harm.
+    /// Takes note of the files there are, and away what a run that was killed left unfinished. What stays of that does
+    /// no harm.
     fn look(&mut self) -> Result<(), RunError> {
         let failed = |source| RunError::Io { doing: "list", path: self.folder.clone(), source };
         for entry in fs::read_dir(&self.folder).map_err(failed)? {

@@ -7,7 +7,8 @@ use predict::{FitError, Forecast, Forecaster, Spec};
 
 /// A forecaster that takes part in a campaign beside the models of its template.
 ///
-/// It is handed the samples up to the origin, and then one sample after the other, so that it cannot know what is to come.
+/// It is handed the samples up to the origin, and then one sample after the other, so that it cannot know what is to
+/// come.
 pub trait Peer: fmt::Debug + Send + Sync {
     /// Returns the name of the peer in results, such as `statsmodels:AutoReg(16)`.
     fn name(&self) -> &str;

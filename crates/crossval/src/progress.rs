@@ -40,7 +40,8 @@ pub struct Standing {
     pub family: String,
     /// Cases that count.
     pub n: u64,
-    /// The share of comparisons with other models on the same window that it won, ties counting half: what the report ranks by.
+    /// The share of comparisons with other models on the same window that it won, ties counting half: what the report
+    /// ranks by.
     pub win_share: f64,
     /// Geometric mean over cases and leads of the mean squared error over that of the mean of the samples fitted to.
     pub relative_error: f64,
@@ -101,7 +102,8 @@ impl Progress {
         failures
     }
 
-    /// Models that have a case that counts, the best first: by the share of comparisons won, as in the report, then by their errors.
+    /// Models that have a case that counts, the best first: by the share of comparisons won, as in the report, then by
+    /// their errors.
     #[must_use]
     pub fn standings(&self, campaign: &Campaign) -> Vec<Standing> {
         let sums = self.board().sums.clone();

@@ -26,8 +26,8 @@ pub struct Part {
 }
 
 impl Campaign {
-    /// Evaluates cases and writes down what they came to: what a worker elsewhere does with the bytes of a campaign. Parameters are
-    /// those of [`Campaign::evaluate`].
+    /// Evaluates cases and writes down what they came to: what a worker elsewhere does with the bytes of a campaign.
+    /// Parameters are those of [`Campaign::evaluate`].
     ///
     /// # Errors
     /// When a table cannot be encoded, which only a lack of memory would explain.

@@ -173,7 +173,8 @@ impl Run {
         self.n_cases_found
     }
 
-    /// Files of an earlier run that were no longer what had been written, and are removed; their cases are evaluated again.
+    /// Files of an earlier run that were no longer what had been written, and are removed; their cases are evaluated
+    /// again.
     #[must_use]
     pub fn broken(&self) -> &[PathBuf] {
         &self.broken
@@ -205,8 +206,8 @@ impl Run {
         Ok(())
     }
 
-    /// Evaluates what is missing, by all workers of the thread pool that this is called in, and writes the file. When `stop` comes true,
-    /// cases that were begun are finished, and those of the part in work are lost.
+    /// Evaluates what is missing, by all workers of the thread pool that this is called in, and writes the file. When
+    /// `stop` comes true, cases that were begun are finished, and those of the part in work are lost.
     ///
     /// # Errors
     /// Those of the file system. What was evaluated before stays.

@@ -112,7 +112,8 @@ impl<R: ChunkReader + 'static> TableFile<R> {
         guarded(|| Ok(Self { reader: SerializedFileReader::new(source)? }))
     }
 
-    /// SHA-256 of the bytes of a row group, column by column, in hexadecimal. `source` is what the table was opened from.
+    /// SHA-256 of the bytes of a row group, column by column, in hexadecimal. `source` is what the table was opened
+    /// from.
     pub(crate) fn digest(&self, group_idx: usize, source: &impl ChunkReader) -> Result<String> {
         let mut hasher = Sha256::new();
         for column in self.reader.metadata().row_group(group_idx).columns() {

@@ -37,8 +37,8 @@ impl Window {
 
     /// The transformed samples: first [`Window::n_fit`], then [`Window::n_test`] of them.
     ///
-    /// Buckets are counted from the start of the window and differences reach back only, so that no value knows of a sample after
-    /// its own.
+    /// Buckets are counted from the start of the window and differences reach back only, so that no value knows of a
+    /// sample after its own.
     ///
     /// # Panics
     /// When the window does not lie within `trace`.

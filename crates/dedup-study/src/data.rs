@@ -28,7 +28,8 @@ pub(crate) fn of_redundancy(n_segments: usize, redundancy: f64, seed: u64) -> Ve
     bytes
 }
 
-/// Versions of a stream, one after the other: each with edits of up to 64 bytes replaced, inserted or moved, one in some `spacing` bytes.
+/// Versions of a stream, one after the other: each with edits of up to 64 bytes replaced, inserted or moved, one in
+/// some `spacing` bytes.
 pub(crate) fn versions(n_versions: usize, n_bytes: usize, spacing: usize, seed: u64) -> Vec<Vec<u8>> {
     let mut chance = ChaCha8Rng::seed_from_u64(seed);
     let mut version = noise(&mut chance, n_bytes);
@@ -52,7 +53,8 @@ pub(crate) fn versions(n_versions: usize, n_bytes: usize, spacing: usize, seed: 
     versions
 }
 
-/// A page of coloured rows and letters, seen through a screen that is scrolled down, and to the side at every third move.
+/// A page of coloured rows and letters, seen through a screen that is scrolled down, and to the side at every third
+/// move.
 pub(crate) fn session(n_pictures: usize, seed: u64) -> Vec<u8> {
     let mut chance = ChaCha8Rng::seed_from_u64(seed);
     let (width, height) = (SCREEN.width as usize, SCREEN.height as usize);

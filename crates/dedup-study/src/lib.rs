@@ -1,7 +1,8 @@
-//! Canidae's figures made again: what was published, what comes out here, under which conditions, and whether the two agree.
+//! Canidae's figures made again: what was published, what comes out here, under which conditions, and whether the two
+//! agree.
 //!
-//! Source: Bongo's thesis (2007), sections 8.4 and 8.5: equation 1, figures 42 to 45 and 54, table 22. Its traces are lost; data here are made by
-//! seed. Everything comes out the same on every machine.
+//! Source: Bongo's thesis (2007), sections 8.4 and 8.5: equation 1, figures 42 to 45 and 54, table 22. Its traces are
+//! lost; data here are made by seed. Everything comes out the same on every machine.
 #![forbid(unsafe_code)]
 
 mod data;

@@ -1,5 +1,5 @@
-//! The published segment cache: hash tables with one slot for each index, searched one after the other. How many are searched, for which
-//! sizes of tables, and whether it matters which of them leave memory first.
+//! The published segment cache: hash tables with one slot for each index, searched one after the other. How many are
+//! searched, for which sizes of tables, and whether it matters which of them leave memory first.
 
 use std::collections::{HashMap, HashSet};
 
@@ -56,7 +56,8 @@ impl Cache {
         }
     }
 
-    /// The tables in the order in which they are searched: the current one, those near it, others in memory, those on disk.
+    /// The tables in the order in which they are searched: the current one, those near it, others in memory, those on
+    /// disk.
     fn order(&self) -> impl Iterator<Item = usize> + '_ {
         let (current, end) = (self.current, self.n_tables);
         let after = (1..=N_NEAR).filter_map(move |i| Some(current + i).filter(|&table| table < end));

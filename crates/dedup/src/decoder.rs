@@ -1,4 +1,5 @@
-//! The receiver's half: matches from its history, new bytes unpacked, and nothing handed on unless the hash over all of it holds.
+//! The receiver's half: matches from its history, new bytes unpacked, and nothing handed on unless the hash over all of
+//! it holds.
 
 use std::ops::Range;
 
@@ -30,8 +31,8 @@ pub enum Decoded {
 
 /// A group that waits for bytes. Until it has them, no later group can be decoded.
 ///
-/// Whoever has bytes from elsewhere than from the sender tries them on a clone: should [`Decoder::repair`] not make it whole, they were
-/// other ones, and nothing has changed.
+/// Whoever has bytes from elsewhere than from the sender tries them on a clone: should [`Decoder::repair`] not make it
+/// whole, they were other ones, and nothing has changed.
 #[derive(Clone, Debug)]
 pub struct Lacking {
     data: Vec<u8>,

@@ -1,4 +1,5 @@
-//! The sender's half: what of a group is known goes as matches, the rest packed, and a hash over all of it right behind.
+//! The sender's half: what of a group is known goes as matches, the rest packed, and a hash over all of it right
+//! behind.
 
 use crate::flow::{Flow, Role};
 use crate::gear::{Gear, Key};
@@ -24,8 +25,8 @@ pub struct Settings {
 /// The effort to send less: the sender's choice, at any time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// New bytes are remembered and sent as they are. What follows a match is followed, and one group in sixteen is searched, so that what
-    /// was seen before is still found.
+    /// New bytes are remembered and sent as they are. What follows a match is followed, and one group in sixteen is
+    /// searched, so that what was seen before is still found.
     Bypass,
     /// All is searched, and what is new is packed like this.
     Search(Packing),
@@ -191,7 +192,8 @@ impl Encoder {
     }
 }
 
-/// The conservative hash of a group's data, under the tenant's key. BLAKE3 covers the length as well, and where parts lie is in the data.
+/// The conservative hash of a group's data, under the tenant's key. BLAKE3 covers the length as well, and where parts
+/// lie is in the data.
 pub(crate) fn hash(key: &Key, data: &[u8]) -> Hash {
     let whole = key.hasher().update(data).finalize();
     *whole.as_bytes().first_chunk::<HASH_BYTES>().expect("BLAKE3 gives 32 bytes")

@@ -58,7 +58,8 @@ pub struct Estimate {
 }
 
 impl Shape {
-    /// Pictures of so many pixels, of so many bytes each; `None` if any of them is zero, or a picture has 2^30 bytes or more.
+    /// Pictures of so many pixels, of so many bytes each; `None` if any of them is zero, or a picture has 2^30 bytes or
+    /// more.
     #[must_use]
     pub fn new(width: u32, height: u32, pixel_bytes: u32) -> Option<Self> {
         let n_bytes = u64::from(width).checked_mul(u64::from(height))?.checked_mul(u64::from(pixel_bytes))?;
@@ -114,8 +115,8 @@ impl Estimator {
         }))
     }
 
-    /// The same with table 18's messages on the wire, as published: a type before each id, a number and a length before each segment, nothing
-    /// packed. `None` for methods that do not send segments by ids.
+    /// The same with table 18's messages on the wire, as published: a type before each id, a number and a length before
+    /// each segment, nothing packed. `None` for methods that do not send segments by ids.
     #[must_use]
     pub fn on_paper(mut self) -> Option<Self> {
         match &mut self.0 {

@@ -1,7 +1,8 @@
 //! Gear hashes over a window of 64 bytes, and the anchors among them: the one hash in 2^n whose highest bits are zero.
 //!
-//! The hash is that of Xia et al., "Ddelta" (2014): each step shifts what was and adds what the table says of the new byte, so that a byte
-//! has left the hash after 64 steps. The table is made of a key: whoever does not know it cannot choose data by where its anchors lie.
+//! The hash is that of Xia et al., "Ddelta" (2014): each step shifts what was and adds what the table says of the new
+//! byte, so that a byte has left the hash after 64 steps. The table is made of a key: whoever does not know it cannot
+//! choose data by where its anchors lie.
 
 /// Number of bytes that a gear hash covers.
 pub const WINDOW: usize = 64;
@@ -101,7 +102,8 @@ impl Gear {
         hash >> self.shift == 0
     }
 
-    /// Rolls over `bytes` until an anchor, and gives how many bytes that took. `hash` is what it was, and becomes what it is.
+    /// Rolls over `bytes` until an anchor, and gives how many bytes that took. `hash` is what it was, and becomes what
+    /// it is.
     #[inline]
     pub fn next_anchor(&self, hash: &mut u64, bytes: &[u8]) -> Option<usize> {
         let (eights, rest) = bytes.as_chunks::<8>();
@@ -127,8 +129,8 @@ impl Gear {
         None
     }
 
-    /// The hash after eight bytes, and the least of those on the way. What the bytes add is summed up beside the hash, so that one of eight
-    /// steps waits for the last hash, not each of them.
+    /// The hash after eight bytes, and the least of those on the way. What the bytes add is summed up beside the hash,
+    /// so that one of eight steps waits for the last hash, not each of them.
     #[inline]
     fn roll_eight(&self, hash: u64, bytes: &[u8; 8]) -> (u64, u64) {
         let (mut added, mut after, mut least) = (0, hash, u64::MAX);

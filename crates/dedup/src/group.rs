@@ -1,4 +1,5 @@
-//! A group on the wire, byte by byte as `docs/formats/dedup.md` has it: what is copied from where, what is new, and the hash over all of it.
+//! A group on the wire, byte by byte as `docs/formats/dedup.md` has it: what is copied from where, what is new, and the
+//! hash over all of it.
 
 use crate::history::{Place, Run, RunId};
 use crate::literals::{Damaged, Unpacker};
@@ -49,7 +50,8 @@ pub enum GroupError {
     Packed(#[from] Damaged),
 }
 
-/// The numbers of runs on one direction of a connection, in the order in which they were first named. Number 0 is the sender's own.
+/// The numbers of runs on one direction of a connection, in the order in which they were first named. Number 0 is the
+/// sender's own.
 #[derive(Clone, Debug)]
 pub(crate) struct Slots(pub Vec<Run>);
 
@@ -129,7 +131,8 @@ fn body_max(n_max: usize) -> usize {
 }
 
 impl Slots {
-    /// Appends a match that begins so many bytes after the last one ended, in a group that goes on for `n_rest` bytes after it.
+    /// Appends a match that begins so many bytes after the last one ended, in a group that goes on for `n_rest` bytes
+    /// after it.
     pub fn put_copy(
         &mut self,
         out: &mut Vec<u8>,

@@ -1,7 +1,8 @@
 //! Hints at what followed the end of a match the last time: the sender's way back into the last version, without a
 //! search.
 //!
-//! A table of a fixed size in which a later hint takes the place of an earlier one. What it forgets is found by anchors, most of it.
+//! A table of a fixed size in which a later hint takes the place of an earlier one. What it forgets is found by
+//! anchors, most of it.
 
 use std::fmt;
 
@@ -9,7 +10,8 @@ use crate::history::{Place, Run};
 
 /// 2^17 hints of 16 bytes.
 const N_SLOTS: usize = 1 << 17;
-/// Ends in the same 2^6 bytes of a run share a slot: few matches are that short, and neighbours stay in one line of a core's cache.
+/// Ends in the same 2^6 bytes of a run share a slot: few matches are that short, and neighbours stay in one line of a
+/// core's cache.
 const GRAIN_BITS: u32 = 6;
 /// Bits of a position, below those of the run. What lies beyond has no hints.
 const POSITION_BITS: u32 = 48;
@@ -64,8 +66,8 @@ fn unpacked(packed: u64) -> Place {
     Place { run: Run((packed >> POSITION_BITS) as u32 - 1), position: packed & ((1 << POSITION_BITS) - 1) }
 }
 
-/// Ends that follow each other in a run have slots that do: a sender goes through an old version from its beginning to its end, and finds the
-/// next hint where the last one was, not somewhere in memory.
+/// Ends that follow each other in a run have slots that do: a sender goes through an old version from its beginning to
+/// its end, and finds the next hint where the last one was, not somewhere in memory.
 fn slot(end: u64) -> usize {
     let run = (end >> POSITION_BITS).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
     ((end >> GRAIN_BITS).wrapping_add(run)) as usize & (N_SLOTS - 1)

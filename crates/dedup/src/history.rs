@@ -1,8 +1,9 @@
 //! Memory of both ends: runs of bytes, each written by one sender and mirrored by its receiver, and the places of their
 //! anchors.
 //!
-//! A run is named by a number that its writer drew, and grows at its end only, so that a place in it means the same bytes at both ends for
-//! ever. Either end may lose any part of any run at any time: the receiver asks for what it lacks.
+//! A run is named by a number that its writer drew, and grows at its end only, so that a place in it means the same
+//! bytes at both ends for ever. Either end may lose any part of any run at any time: the receiver asks for what it
+//! lacks.
 
 use crate::gear::{Anchor, Gear};
 use crate::hints::Hints;
@@ -40,7 +41,8 @@ pub trait History {
     /// The bytes from there on that can be had at once: some, or none if there are none, or no longer.
     fn ahead(&mut self, from: Place) -> &[u8];
 
-    /// Copies the bytes from there on, and says how many there were: fewer than there is room for where the next one is forgotten.
+    /// Copies the bytes from there on, and says how many there were: fewer than there is room for where the next one is
+    /// forgotten.
     fn copy_ahead(&mut self, from: Place, bytes: &mut [u8]) -> usize {
         let mut n_copied = 0;
         while n_copied < bytes.len() {

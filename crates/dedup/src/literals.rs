@@ -1,4 +1,5 @@
-//! Bytes that are new, on their way: through one zstd stream for all groups of a direction where that pays, or as they are.
+//! Bytes that are new, on their way: through one zstd stream for all groups of a direction where that pays, or as they
+//! are.
 
 /// Packing of new bytes on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,8 +89,8 @@ mod with_zstd {
     impl Pace {
         const WELL: i32 = 5;
         const FAST: i32 = 1;
-        /// The good level is left where it makes less than 3.6:1, and the fast one, which packs everything worse, where it makes more than 6:1:
-        /// in between a frame that begins anew would forget more than it wins. Both in tenths.
+        /// The good level is left where it makes less than 3.6:1, and the fast one, which packs everything worse, where
+        /// it makes more than 6:1: in between a frame that begins anew would forget more than it wins. Both in tenths.
         const WELL_MIN: usize = 36;
         const FAST_MAX: usize = 60;
 
@@ -185,7 +186,8 @@ mod with_zstd {
             (self.encoder, self.level) = (Some(encoder), level);
         }
 
-        /// Appends the packed bytes, or says that it is better to leave them as they are. In either case nothing of them is held back.
+        /// Appends the packed bytes, or says that it is better to leave them as they are. In either case nothing of
+        /// them is held back.
         pub fn pack(&mut self, body: &[u8], out: &mut Vec<u8>) -> bool {
             let level = match self.packing {
                 Packing::Plain => return false,

@@ -1,8 +1,9 @@
 //! Cost of two levels of fingerprints, by formula: as it was published, as the published messages are on the wire, and
 //! the choice that follows from it.
 //!
-//! The formula is equation 1 of Bongo's thesis (2007): bytes sent are what is new, the ids and the hashes, and what collisions cost, each of
-//! which sends a group again. It leaves out types, lengths and meta-data, which [`Model::on_the_wire`] has as table 18 lists them.
+//! The formula is equation 1 of Bongo's thesis (2007): bytes sent are what is new, the ids and the hashes, and what
+//! collisions cost, each of which sends a group again. It leaves out types, lengths and meta-data, which
+//! [`Model::on_the_wire`] has as table 18 lists them.
 
 /// The data that are sent, and the parameters of the method.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,7 +43,8 @@ const FILTER_BITS: f64 = 8.0;
 const FILTER_PROBES: i32 = 6;
 
 impl Model {
-    /// The published defaults for so much data with so much redundancy: segments of 32 bytes, ids of 40 bits, hashes of 160 for 20 segments.
+    /// The published defaults for so much data with so much redundancy: segments of 32 bytes, ids of 40 bits, hashes of
+    /// 160 for 20 segments.
     #[must_use]
     pub fn new(n_bytes: f64, redundancy: f64) -> Self {
         Self { n_bytes, redundancy, segment_bytes: 32.0, id_bits: 40, hash_bits: 160, group: 20.0, meta_bytes: 0.0 }
@@ -54,8 +56,8 @@ impl Model {
         self.n_bytes / (self.new_bytes() + self.fingerprint_bytes() + self.collision_bytes())
     }
 
-    /// The ratio with what table 18 adds on the way to the receiver: a type for each id and each hash, meta-data, and seven bytes
-    /// before each segment.
+    /// The ratio with what table 18 adds on the way to the receiver: a type for each id and each hash, meta-data, and
+    /// seven bytes before each segment.
     #[must_use]
     pub fn on_the_wire(&self) -> f64 {
         let types = self.n_segments() * (1.0 + self.meta_bytes + 1.0 / self.group);
@@ -81,14 +83,16 @@ impl Model {
         (f64::from(self.id_bits) + f64::from(self.hash_bits) / self.group) / 8.0 * self.n_segments()
     }
 
-    /// Bytes that are sent again because a new segment has the id of one that is known: the published sum in closed form.
+    /// Bytes that are sent again because a new segment has the id of one that is known: the published sum in closed
+    /// form.
     #[must_use]
     pub fn collision_bytes(&self) -> f64 {
         let n_new = self.n_new();
         self.group * self.segment_bytes * n_new * (n_new + 1.0) / 2.0 / 2.0_f64.powi(self.id_bits as i32)
     }
 
-    /// The size of groups that sends least by the formula: where hashes cost as much as collisions; at most all segments, and one at least.
+    /// The size of groups that sends least by the formula: where hashes cost as much as collisions; at most all
+    /// segments, and one at least.
     #[must_use]
     pub fn best_group(&self) -> f64 {
         let space = 2.0_f64.powi(self.id_bits as i32 + 1);
@@ -122,8 +126,8 @@ pub fn filter_redundancy(filter_bytes: f64, n_bytes: f64, segment_bytes: f64) ->
     (1.0 - filter_bytes * 8.0 / FILTER_BITS * segment_bytes / n_bytes).max(0.0)
 }
 
-/// The share of strange segments that a full filter takes for known ones, with eight bits for each and six probes. Published is
-/// 1.56 %, which is (1/2)^6 and holds for 5.5 probes.
+/// The share of strange segments that a full filter takes for known ones, with eight bits for each and six probes.
+/// Published is 1.56 %, which is (1/2)^6 and holds for 5.5 probes.
 #[must_use]
 pub fn filter_false_positives() -> f64 {
     (1.0 - (-f64::from(FILTER_PROBES) / FILTER_BITS).exp()).powi(FILTER_PROBES)

@@ -17,8 +17,9 @@ pub(crate) fn resync(history: &mut impl History, end: Place, data: &[u8]) -> Opt
     if known.len() < N_MIN || data.len() < N_MIN {
         return None;
     }
-    // One gram in eight of what is known is enough: any match that is long enough has two of them. The first of those with the same
-    // slot stays. A slot has a place, and a second hash over the gram there: most grams that fall into it are others.
+    // One gram in eight of what is known is enough: any match that is long enough has two of them. The first of those
+    // with the same slot stays. A slot has a place, and a second hash over the gram there: most grams that fall into it
+    // are others.
     let mut table = [(0_u8, 0_u8); 256];
     for at in (0..known.len() - GRAM + 1).step_by(GRAM).rev() {
         let (slot, tag) = hash(known[at..].first_chunk().expect("there is a gram"));

@@ -1,6 +1,8 @@
-//! Cutting data into segments, the one step that differs between methods: what is cut, where it lies, and how it is put back.
+//! Cutting data into segments, the one step that differs between methods: what is cut, where it lies, and how it is put
+//! back.
 //!
-//! Data of one dimension is a field of a single row. Segments may overlap and leave gaps; what none of them covers travels without an id.
+//! Data of one dimension is a field of a single row. Segments may overlap and leave gaps; what none of them covers
+//! travels without an id.
 
 mod chunks;
 pub(crate) mod polynomial;
@@ -38,8 +40,8 @@ pub struct Area {
 
 /// A way to cut. Both ends need not agree on it: where segments lie travels with them, as [`Area::put_meta`] writes it.
 pub trait Segmenter {
-    /// The segments of a field, in the order in which they are sent. What one remembers of earlier fields may decide. Methods of one
-    /// dimension take a single row.
+    /// The segments of a field, in the order in which they are sent. What one remembers of earlier fields may decide.
+    /// Methods of one dimension take a single row.
     fn cut(&mut self, field: &Field<'_>) -> Vec<Area>;
 }
 
@@ -172,8 +174,9 @@ impl Area {
         if is_line { Self { x: self.x + self.width, ..self } } else { Self { y: self.y + self.height, ..self } }
     }
 
-    /// Appends where this segment lies, after `last`: how width, height, x and y differ from what was expected, without the zeros at
-    /// the end. At most 12 bytes where a field has at most 2^20 bytes; the same segments side by side take none.
+    /// Appends where this segment lies, after `last`: how width, height, x and y differ from what was expected, without
+    /// the zeros at the end. At most 12 bytes where a field has at most 2^20 bytes; the same segments side by side take
+    /// none.
     pub(crate) fn put_meta(self, last: Self, is_line: bool, out: &mut Vec<u8>) {
         let expected = last.next(is_line);
         let pairs =

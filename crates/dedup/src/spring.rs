@@ -1,5 +1,6 @@
-//! Redundancy as Spring and Wetherall (2000) find it: fingerprints that the content selects lead to what is remembered, and matches are
-//! grown from there both ways. As it was, with one queue of bytes, and as Bongo (2007, section 8.5) adapted it to a cache of segments.
+//! Redundancy as Spring and Wetherall (2000) find it: fingerprints that the content selects lead to what is remembered,
+//! and matches are grown from there both ways. As it was, with one queue of bytes, and as Bongo (2007, section 8.5)
+//! adapted it to a cache of segments.
 //!
 //! Both ends remember alike: neither may forget what the other knows.
 
@@ -129,8 +130,8 @@ impl Spring {
         Some(data)
     }
 
-    /// The published size of a token but for its literal bytes: a message of eight bytes for a sub-range of a segment, a fingerprint of
-    /// eight and two counts of two for a match in the queue, three before bytes without a fingerprint.
+    /// The published size of a token but for its literal bytes: a message of eight bytes for a sub-range of a segment,
+    /// a fingerprint of eight and two counts of two for a match in the queue, three before bytes without a fingerprint.
     #[must_use]
     pub fn head_bytes(&self, token: &Token) -> usize {
         match (token, &self.memory) {

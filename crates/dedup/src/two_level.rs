@@ -1,9 +1,10 @@
-//! The published protocol of two levels (Bongo 2007, section 8.4): a short optimistic id for each segment, a conservative hash for each
-//! group, and the segments themselves only where the receiver asks for them.
+//! The published protocol of two levels (Bongo 2007, section 8.4): a short optimistic id for each segment, a
+//! conservative hash for each group, and the segments themselves only where the receiver asks for them.
 //!
-//! The sender knows nothing of the receiver's memory and keeps a group until it is acknowledged. The receiver asks for what its ids do not
-//! lead to, and when a hash does not hold for all that came from its memory. Both are state machines of [`Message`]s; a [`Codec`] is what
-//! those are in bytes. The bytes are in `docs/formats/dedup-two-level.md`.
+//! The sender knows nothing of the receiver's memory and keeps a group until it is acknowledged. The receiver asks for
+//! what its ids do not lead to, and when a hash does not hold for all that came from its memory. Both are state
+//! machines of [`Message`]s; a [`Codec`] is what those are in bytes. The bytes are in
+//! `docs/formats/dedup-two-level.md`.
 
 mod codec;
 mod exchange;

@@ -1,4 +1,5 @@
-//! Numbers of one to ten bytes: seven bits a byte, the lowest first (LEB128), and signed ones with their sign lowest (zigzag).
+//! Numbers of one to ten bytes: seven bits a byte, the lowest first (LEB128), and signed ones with their sign lowest
+//! (zigzag).
 
 /// Bytes that end within a number, or one that is too great.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

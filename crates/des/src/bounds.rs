@@ -1,8 +1,8 @@
 //! Lower bounds on time stamps: bounds that each process announces to the others, and those on its next message that
 //! follow.
 //!
-//! Letters as in `docs/decisions/bounds-of-simulated-time.md`: EIT is the earliest input time of a process, EOT its earliest output time, ECOT the
-//! earliest conditional one.
+//! Letters as in `docs/decisions/bounds-of-simulated-time.md`: EIT is the earliest input time of a process, EOT its
+//! earliest output time, ECOT the earliest conditional one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

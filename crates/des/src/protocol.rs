@@ -13,7 +13,8 @@ use units::{SimDuration, span};
 pub enum Protocol {
     /// One thread, always the earliest message of all.
     Sequential,
-    /// All processes run through one span of time after the other. Exact if the span is not longer than every lookahead.
+    /// All processes run through one span of time after the other. Exact if the span is not longer than every
+    /// lookahead.
     Quantum(SimDuration),
     /// Processes run in rounds; see [`Rounds`].
     Rounds(Rounds),
@@ -33,7 +34,8 @@ pub struct Rounds {
 pub enum Told {
     /// Null messages: before when nothing of a process arrives, whatever it still gets.
     Nmp,
-    /// Conditional events: before when nothing of it arrives if it gets nothing more; the least of all processes holds for each.
+    /// Conditional events: before when nothing of it arrives if it gets nothing more; the least of all processes holds
+    /// for each.
     Cep,
     /// Both; the later bound holds.
     Both,

@@ -34,7 +34,8 @@ pub struct Ended<P> {
     pub processes: Vec<P>,
     /// Clock of each process.
     pub clocks: Vec<SimTime>,
-    /// Those that want another message. Without an end set, none is on its way: they wait for each other or for who has ended.
+    /// Those that want another message. Without an end set, none is on its way: they wait for each other or for who has
+    /// ended.
     pub waiting: Vec<ProcessIdx>,
     /// Counts of the run.
     pub counts: Counts,
@@ -81,10 +82,12 @@ impl Counts {
     }
 }
 
-/// Runs `processes` until none can go on. The result is the same under all exact protocols and with any number of threads.
+/// Runs `processes` until none can go on. The result is the same under all exact protocols and with any number of
+/// threads.
 ///
 /// # Panics
-/// Where a process breaks what it promised, and where there are more than 2^32 of them or a message goes to one that is not there.
+/// Where a process breaks what it promised, and where there are more than 2^32 of them or a message goes to one that is
+/// not there.
 pub fn run<P: Process>(processes: Vec<P>, settings: &Settings) -> Ended<P> {
     assert!(
         ProcessIdx::try_from(processes.len()).is_ok(),

@@ -1,4 +1,5 @@
-//! A document of headings, paragraphs, tables and pictures, as one HTML file without anything from outside, and as Markdown.
+//! A document of headings, paragraphs, tables and pictures, as one HTML file without anything from outside, and as
+//! Markdown.
 #![forbid(unsafe_code)]
 
 use std::fmt::Write;

@@ -1,9 +1,9 @@
 //! Admission control for connections: who may have one, and who has to go when there are too many.
 //!
-//! A connection begins as a stranger's and is a guest's from the first thing on that only a legitimate client says: a token that is right,
-//! or a whole request where no token is wanted. Guests stay. Strangers share few places, and where those are taken the
-//! newcomer gets the place of the one who has waited longest, of the address that holds most (eviction): a client that says
-//! at once what it wants comes in, however many say nothing (slowloris).
+//! A connection begins as a stranger's and is a guest's from the first thing on that only a legitimate client says: a
+//! token that is right, or a whole request where no token is wanted. Guests stay. Strangers share few places, and where
+//! those are taken the newcomer gets the place of the one who has waited longest, of the address that holds most
+//! (eviction): a client that says at once what it wants comes in, however many say nothing (slowloris).
 //!
 //! Knows no sockets and no clock; whoever accepts connections asks a [`Door`], and closes those that it turns out.
 #![forbid(unsafe_code)]
@@ -102,8 +102,9 @@ impl Door {
         self.limits
     }
 
-    /// Lets a stranger in. `peer` is its address; `None` for one on this host that has none. `turn_out` is called, at most once and from
-    /// whatever thread, when its place is given to another before it is a guest: it is to end the connection.
+    /// Lets a stranger in. `peer` is its address; `None` for one on this host that has none. `turn_out` is called, at
+    /// most once and from whatever thread, when its place is given to another before it is a guest: it is to end the
+    /// connection.
     ///
     /// # Errors
     /// [`Full`] when guests have all places.
@@ -151,7 +152,8 @@ impl fmt::Debug for Door {
 }
 
 impl Pass {
-    /// Makes the stranger a guest, whom nobody turns out. `false` when its place is another's already: then the connection is to end.
+    /// Makes the stranger a guest, whom nobody turns out. `false` when its place is another's already: then the
+    /// connection is to end.
     pub fn welcome(&mut self) -> bool {
         let Some(number) = self.stranger else { return true };
         let mut hall = self.door.hall();

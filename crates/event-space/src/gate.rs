@@ -1,4 +1,5 @@
-//! When monitors run: whenever they like, or when the ranks of their host have something else to do than to be disturbed.
+//! When monitors run: whenever they like, or when the ranks of their host have something else to do than to be
+//! disturbed.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -22,11 +23,13 @@ pub enum Strategy {
 
 /// A place where monitors wait for their moment.
 pub trait Gate: Send {
-    /// Returns at the next moment of this kind, or after `limit`: a program that makes no collective call must not stop its monitors.
+    /// Returns at the next moment of this kind, or after `limit`: a program that makes no collective call must not stop
+    /// its monitors.
     fn wait(&self, strategy: Strategy, limit: Duration);
 }
 
-/// The gate of this host's ranks: a segment of the job's folder, with a counter and the number of those who wait for each moment.
+/// The gate of this host's ranks: a segment of the job's folder, with a counter and the number of those who wait for
+/// each moment.
 pub struct HostGate(Segment);
 
 impl HostGate {
@@ -59,7 +62,8 @@ impl Gate for HostGate {
     fn wait(&self, strategy: Strategy, limit: Duration) {
         let Some([moved, waiting]) = self.words(strategy) else { return };
         let before = moved.load(Ordering::SeqCst);
-        // Whoever opens the gate sets this to zero and then moves the counter, so that a monitor that was killed costs one wake-up.
+        // Whoever opens the gate sets this to zero and then moves the counter, so that a monitor that was killed costs
+        // one wake-up.
         waiting.fetch_add(1, Ordering::SeqCst);
         let limit = futex::Timespec {
             tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
@@ -81,7 +85,8 @@ mod tests {
         Segment::open(path, mpi_job::Access::ReadWrite).unwrap()
     }
 
-    /// As the engine does; a monitor that counted itself but does not sleep yet sees that the counter moved. Gives how many it woke.
+    /// As the engine does; a monitor that counted itself but does not sleep yet sees that the counter moved. Gives how
+    /// many it woke.
     fn open(gate: &HostGate) -> usize {
         let [moved, waiting] = gate.words(Strategy::Released).unwrap();
         if waiting.load(Ordering::Relaxed) == 0 {

@@ -90,7 +90,8 @@ impl<T> Drop for Helper<T> {
     }
 }
 
-/// Writes all that passes into buffers, each item into the one that `to` says; others get none of it. What passes goes on.
+/// Writes all that passes into buffers, each item into the one that `to` says; others get none of it. What passes goes
+/// on.
 pub struct Scatter<P, T, F> {
     of: P,
     buffers: Vec<Arc<Buffer<T>>>,

@@ -1,4 +1,5 @@
-//! A tree of a job that runs, opened on this host: the rings of its stages and calls, the clocks that stamp them, its gates.
+//! A tree of a job that runs, opened on this host: the rings of its stages and calls, the clocks that stamp them, its
+//! gates.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! Monitors of other hosts: what is asked of them, what comes back, and who asks and answers. `docs/formats/event-scope.md`, "Between hosts".
+//! Monitors of other hosts: what is asked of them, what comes back, and who asks and answers.
+//! `docs/formats/event-scope.md`, "Between hosts".
 
 mod client;
 mod server;
@@ -25,7 +26,8 @@ pub struct About {
     pub hosts: BTreeMap<String, WireClock>,
 }
 
-/// Two moments on the clock of a host's stamps and its monotonic one: ticks and nanoseconds of each. None where ticks are nanoseconds.
+/// Two moments on the clock of a host's stamps and its monotonic one: ticks and nanoseconds of each. None where ticks
+/// are nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WireClock(pub Option<[(u64, u64); 2]>);
 

@@ -191,8 +191,8 @@ impl Scope {
         Self { stages }
     }
 
-    /// Makes the stages. `open` gives what reads the rings of a host, or has that part of the scope made where the host is. Hosts and nodes
-    /// are those of the tree.
+    /// Makes the stages. `open` gives what reads the rings of a host, or has that part of the scope made where the host
+    /// is. Hosts and nodes are those of the tree.
     ///
     /// # Errors
     /// A host that the tree does not have, or no threads.
@@ -273,7 +273,8 @@ impl TryFrom<File> for Scope {
         if format != FORMAT {
             return Err(ScopeError::Format { given: format });
         }
-        // Each stage is used once, by a later one; so there are no cycles, and the last one is the only one that nobody uses.
+        // Each stage is used once, by a later one; so there are no cycles, and the last one is the only one that nobody
+        // uses.
         let mut free: Vec<&str> = Vec::new();
         for (idx, stage) in stages.iter().enumerate() {
             stage.check(idx).map_err(|problem| stage.fault(problem))?;

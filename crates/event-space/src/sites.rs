@@ -1,4 +1,5 @@
-//! The hosts of a tree: those whose rings are here, those whose own monitors are asked, and those of which nothing is known.
+//! The hosts of a tree: those whose rings are here, those whose own monitors are asked, and those of which nothing is
+//! known.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -245,7 +246,8 @@ impl Sites {
         (0..self.hosts.len()).map(clock).collect()
     }
 
-    /// Makes a scope: what it reads of a host is filtered, reduced and converted there. A host that nobody watches gives nothing.
+    /// Makes a scope: what it reads of a host is filtered, reduced and converted there. A host that nobody watches
+    /// gives nothing.
     ///
     /// # Errors
     /// Those of [`Scope::build`].
@@ -280,8 +282,8 @@ impl Sites {
         })
     }
 
-    /// Figures of the stages around a host's nodes, computed there. Of hops, it computes those that begin or end there, for which it reads
-    /// the other hosts.
+    /// Figures of the stages around a host's nodes, computed there. Of hops, it computes those that begin or end there,
+    /// for which it reads the other hosts.
     ///
     /// # Errors
     /// If nobody watches the host, or there is no thread.

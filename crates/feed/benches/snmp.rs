@@ -1,5 +1,5 @@
-//! What watching a thousand interfaces by SNMP costs, against a simulated agent: CPU time of the thread that reads, as a
-//! share of a core at one read a second. It must stay below 5 %.
+//! What watching a thousand interfaces by SNMP costs, against a simulated agent: CPU time of the thread that reads, as
+//! a share of a core at one read a second. It must stay below 5 %.
 #![expect(clippy::print_stdout, reason = "a table is what it is for")]
 
 use std::{fs, path::Path, time::Duration};

@@ -1,9 +1,10 @@
 //! A Prometheus exporter as a source: whatever it offers that is chosen becomes signals.
 //!
-//! Gauges are read as they are, counters become rates per second, histograms become quantiles of what they counted between two
-//! scrapes if that is asked for. A signal is called as the series is on the page, `node_cpu_seconds_total{cpu="0",mode="idle"}`,
-//! `_total` included: exporters written in Go offer a gauge `go_memstats_alloc_bytes` beside the counter of the same name with
-//! `_total`. What the exporter is wrong about costs the line or the page that it is wrong in, and is counted.
+//! Gauges are read as they are, counters become rates per second, histograms become quantiles of what they counted
+//! between two scrapes if that is asked for. A signal is called as the series is on the page,
+//! `node_cpu_seconds_total{cpu="0",mode="idle"}`, `_total` included: exporters written in Go offer a gauge
+//! `go_memstats_alloc_bytes` beside the counter of the same name with `_total`. What the exporter is wrong about costs
+//! the line or the page that it is wrong in, and is counted.
 
 mod choice;
 mod described;

@@ -1,7 +1,8 @@
 //! Summaries of this host's kernel as signals, from the agent that makes them (`foretop kernel agent`).
 //!
-//! Each point that was ever passed has signals. The agent's pulls are not this source's: between two pulls a value stays, and one that
-//! is older than it may be is left out, so that an agent that was turned off leaves gaps, and so do probes that are too dear.
+//! Each point that was ever passed has signals. The agent's pulls are not this source's: between two pulls a value
+//! stays, and one that is older than it may be is left out, so that an agent that was turned off leaves gaps, and so do
+//! probes that are too dear.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,7 +1,8 @@
-//! A query of a Prometheus server as a source: each series of its result becomes a signal, and has the history that the server knows.
+//! A query of a Prometheus server as a source: each series of its result becomes a signal, and has the history that the
+//! server knows.
 //!
-//! A signal is called as the query is, with the labels of its series behind it: `busy{instance="db1"}`. The name that a series has in
-//! the server is left out, because the query gives it another.
+//! A signal is called as the query is, with the labels of its series behind it: `busy{instance="db1"}`. The name that a
+//! series has in the server is left out, because the query gives it another.
 
 mod answer;
 mod error;
@@ -123,8 +124,8 @@ impl Query {
         }
     }
 
-    /// Asks for the values at `n_steps` moments, at least 1, the first of them `from`, the others `step` apart. A server refuses more
-    /// than 11,000 at once.
+    /// Asks for the values at `n_steps` moments, at least 1, the first of them `from`, the others `step` apart. A
+    /// server refuses more than 11,000 at once.
     ///
     /// # Errors
     /// Whatever keeps the values from being known.

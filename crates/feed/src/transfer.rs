@@ -1,8 +1,9 @@
 //! Flow bandwidth by short transfers between two hosts that run Foretop.
 //!
-//! The Network Weather Service timed 64 KB to a host that acknowledged them (R. Wolski, N. Spring, J. Hayes, "The Network Weather
-//! Service", 1999), and Remos did where it had no SNMP. `docs/decisions/flow-bandwidth-by-transfer.md` says what a short transfer can
-//! tell of a flow and what is reported here; `docs/formats/flow-transfer.md` is the protocol.
+//! The Network Weather Service timed 64 KB to a host that acknowledged them (R. Wolski, N. Spring, J. Hayes, "The
+//! Network Weather Service", 1999), and Remos did where it had no SNMP. `docs/decisions/flow-bandwidth-by-transfer.md`
+//! says what a short transfer can tell of a flow and what is reported here; `docs/formats/flow-transfer.md` is the
+//! protocol.
 
 mod admission;
 mod asker;
@@ -94,8 +95,8 @@ pub enum TransferSettingsError {
 
 /// Measures the flows to one peer, and from it if that is wanted, by a transfer at each read.
 ///
-/// A read takes as long as the settings allow: `patience` and `span` for each direction, and the time that the system takes to look
-/// up the address.
+/// A read takes as long as the settings allow: `patience` and `span` for each direction, and the time that the system
+/// takes to look up the address.
 #[derive(Debug)]
 pub struct TransferSource {
     settings: TransferSettings,

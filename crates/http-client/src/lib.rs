@@ -93,8 +93,8 @@ pub fn agent(timeout: Duration, accept: &'static str, server: &Address, trust: &
     config.build().new_agent()
 }
 
-/// A client for bodies without an end, at servers anywhere: it gives up when nothing comes for `silence`, follows five redirects, and
-/// takes answers of any status.
+/// A client for bodies without an end, at servers anywhere: it gives up when nothing comes for `silence`, follows five
+/// redirects, and takes answers of any status.
 #[must_use]
 pub fn media_agent(silence: Duration, trust: &Trust) -> Agent {
     Agent::config_builder()

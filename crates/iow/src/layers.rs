@@ -1,7 +1,7 @@
 //! Times of the same operations at two layers: what the application waits, and what the kernel's own layer takes.
 //!
-//! A layer below that answers early and slows down later keeps data in a buffer which nobody told of. One layer alone misleads: a short
-//! file looks fast, dropping slow records as outliers looks faster, and the peak looks fastest.
+//! A layer below that answers early and slows down later keeps data in a buffer which nobody told of. One layer alone
+//! misleads: a short file looks fast, dropping slow records as outliers looks faster, and the peak looks fastest.
 
 use statistics::median;
 
@@ -28,7 +28,8 @@ const RECORDS_MIN: usize = 4;
 #[must_use]
 pub fn hidden_buffer(application_ns: &[f64], kernel_ns: &[f64]) -> Option<HiddenBuffer> {
     let n = application_ns.len().min(kernel_ns.len());
-    // The split with the least absolute deviations of both parts from their medians, so that single slow records move nothing.
+    // The split with the least absolute deviations of both parts from their medians, so that single slow records move
+    // nothing.
     let cost =
         |part: &[f64]| median(part).map_or(0.0, |middle| part.iter().map(|time| (time.ln() - middle.ln()).abs()).sum());
     let splits = RECORDS_MIN..(n + 1).saturating_sub(RECORDS_MIN);

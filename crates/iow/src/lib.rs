@@ -1,7 +1,9 @@
-//! A file-system benchmark after SESAME's `iow`: files that are created, written and read in records of one size, each operation timed.
+//! A file-system benchmark after SESAME's `iow`: files that are created, written and read in records of one size, each
+//! operation timed.
 //!
-//! [`run`] does the work of a [`Plan`] and gives a [`Run`]; [`regions`] finds where speed changes its law with the record size, and
-//! [`hidden_buffer`] tells from times at two layers that something between them keeps data that it claims to have written.
+//! [`run`] does the work of a [`Plan`] and gives a [`Run`]; [`regions`] finds where speed changes its law with the
+//! record size, and [`hidden_buffer`] tells from times at two layers that something between them keeps data that it
+//! claims to have written.
 #![forbid(unsafe_code)]
 
 mod error;

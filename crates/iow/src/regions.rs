@@ -1,7 +1,7 @@
 //! Regions of record sizes, in each of which one law holds, and the elbows between them.
 //!
-//! On logarithmic axes the speed against the size is taken as straight pieces. Their number is the one with the least Bayesian information
-//! criterion, so that noise does not make an elbow.
+//! On logarithmic axes the speed against the size is taken as straight pieces. Their number is the one with the least
+//! Bayesian information criterion, so that noise does not make an elbow.
 
 use statistics::{Line, pieces};
 

@@ -8,9 +8,10 @@ use signal::Glob;
 
 /// A command that an operator allows.
 ///
-/// An argument is allowed if it is a plain word (letters, digits and `_ + - . , : = %`, not beginning with `-`), or if one of the operator's
-/// patterns matches it. So nothing that a coordinator sends names another file or an option, unless the operator wants that: a star in a
-/// pattern without a slash does not stand for one (`-*` is for options, not for `-out=/etc/passwd`), and no argument leads upward by `..`.
+/// An argument is allowed if it is a plain word (letters, digits and `_ + - . , : = %`, not beginning with `-`), or if
+/// one of the operator's patterns matches it. So nothing that a coordinator sends names another file or an option,
+/// unless the operator wants that: a star in a pattern without a slash does not stand for one (`-*` is for options, not
+/// for `-out=/etc/passwd`), and no argument leads upward by `..`.
 #[derive(Clone, Debug)]
 pub struct Allowed {
     name: String,

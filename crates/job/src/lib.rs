@@ -1,8 +1,10 @@
-//! Runs of split work: workers that run what their operators allow, and a coordinator that has a policy decide who does what.
+//! Runs of split work: workers that run what their operators allow, and a coordinator that has a policy decide who does
+//! what.
 //!
-//! A [`Worker`] is a component with a `server:` endpoint, protected as all of `stream` is. It runs units, one process each, in a folder of its
-//! own. A [`run`] connects to workers, feeds them unit by unit as a [`sched::Policy`] says, and keeps what is done in a folder, so that it can
-//! be taken up again. What they say to each other is in `docs/formats/job-worker.md`.
+//! A [`Worker`] is a component with a `server:` endpoint, protected as all of `stream` is. It runs units, one process
+//! each, in a folder of its own. A [`run`] connects to workers, feeds them unit by unit as a [`sched::Policy`] says,
+//! and keeps what is done in a folder, so that it can be taken up again. What they say to each other is in
+//! `docs/formats/job-worker.md`.
 #![forbid(unsafe_code)]
 
 mod allow;

@@ -1,8 +1,8 @@
-//! Searches of a sequence library, cut by queries and by library: tools that are run as they are, and whose outputs put together are those of one
-//! run.
+//! Searches of a sequence library, cut by queries and by library: tools that are run as they are, and whose outputs put
+//! together are those of one run.
 //!
-//! The statistics of a hit are those of the whole library, whichever part of it a unit searches. Units that differ in queries write their hits in
-//! the order of these; those that differ in library parts are merged.
+//! The statistics of a hit are those of the whole library, whichever part of it a unit searches. Units that differ in
+//! queries write their hits in the order of these; those that differ in library parts are merged.
 
 mod fasta;
 mod library;
@@ -201,8 +201,8 @@ impl Search {
     /// written to a folder, where they have to stay as long as workers may want them.
     ///
     /// # Errors
-    /// [`SearchError`]: another tool than blastp, `diamond blastp` and SSW, a format or an option that needs all hits at once, queries of one name,
-    /// a library that cannot be cut or a folder that cannot be written.
+    /// [`SearchError`]: another tool than blastp, `diamond blastp` and SSW, a format or an option that needs all hits
+    /// at once, queries of one name, a library that cannot be cut or a folder that cannot be written.
     pub fn by_library(mut self, n_parts: NonZero<usize>, folder: &Path) -> Result<Self, SearchError> {
         let words: Vec<String> = std::iter::once(&self.tool).chain(&self.args).cloned().collect();
         let tool = Tool::of(&words)?;

@@ -10,7 +10,8 @@ use kernel::{Client, DEFAULT_SOCKET, Error};
 /// Time between two questions whether the lease has come.
 const ASK_EVERY: Duration = Duration::from_millis(100);
 
-/// Asks one agent. Each question is a connection of its own, so that nothing is shared over a fork, and an agent may begin anew.
+/// Asks one agent. Each question is a connection of its own, so that nothing is shared over a fork, and an agent may
+/// begin anew.
 pub struct Controller {
     path: PathBuf,
     /// All where there is nothing.

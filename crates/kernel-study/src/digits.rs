@@ -285,7 +285,8 @@ mod tests {
 
     #[test]
     fn table_7_5_is_decomposed_to_a_microsecond() {
-        // In the report: 0.070 + 1.315 + 0.186 + 0.029 = 1.601; for the read, 0.007 + 2.617 + 0.091 + 0.051 by its stamps.
+        // In the report: 0.070 + 1.315 + 0.186 + 0.029 = 1.601; for the read, 0.007 + 2.617 + 0.091 + 0.051 by its
+        // stamps.
         check_layers("write", "PFS Write Trace", [70_049, 1_314_920, 186_069, 29_496], None);
         check_layers("read", "PFS Read Trace", [6_816, 2_617_444, 90_870, 51_217], Some(1));
     }

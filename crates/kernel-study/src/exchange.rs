@@ -1,4 +1,5 @@
-//! Messages between nodes, each with its times at three points: which of them the whole waited for, and what a late receiver cost.
+//! Messages between nodes, each with its times at three points: which of them the whole waited for, and what a late
+//! receiver cost.
 
 use std::collections::BTreeMap;
 
@@ -29,8 +30,9 @@ pub struct Exchange {
     messages: Vec<Message>,
 }
 
-/// Pairs the records of three types, [`Message::sent`], [`Message::device`] and [`Message::received`], whose fields `node` and `peer` say who and with whom:
-/// the n-th that a node sent to another is the n-th that was received. What has no counterpart is left out.
+/// Pairs the records of three types, [`Message::sent`], [`Message::device`] and [`Message::received`], whose fields
+/// `node` and `peer` say who and with whom: the n-th that a node sent to another is the n-th that was received. What
+/// has no counterpart is left out.
 ///
 /// # Errors
 /// Where the file is damaged or has no such records.
@@ -95,8 +97,8 @@ impl Exchange {
         end.unwrap_or(0) - start.unwrap_or(0)
     }
 
-    /// Positions of the messages that the end of the exchange waited for, in the order of time: before each, the one that its sender had
-    /// received latest by arrival. Empty without messages.
+    /// Positions of the messages that the end of the exchange waited for, in the order of time: before each, the one
+    /// that its sender had received latest by arrival. Empty without messages.
     #[must_use]
     pub fn critical_path(&self) -> Vec<usize> {
         let mut path = Vec::new();

@@ -128,7 +128,8 @@ pub fn servers(operation: Span, parts: &[Part]) -> Vec<Server> {
     found.into_iter().map(of).collect()
 }
 
-/// Servers whose speeds differ by more than this are unlike; the report's two disks differ by 1.2 in writes, which it calls the same.
+/// Servers whose speeds differ by more than this are unlike; the report's two disks differ by 1.2 in writes, which it
+/// calls the same.
 const UNLIKE: f64 = 1.5;
 
 /// The slowest server and by what the fastest is faster, where that is too much for servers that are meant to be alike.

@@ -1,7 +1,7 @@
 //! The agent: serves controllers on a Unix socket, and pulls in between.
 //!
-//! One thread does all of it, so that a change is never half made when a pull comes. A controller that does not read its answers is put
-//! out; what it had asked for stays as it is, but for its lease, which ends by time.
+//! One thread does all of it, so that a change is never half made when a pull comes. A controller that does not read
+//! its answers is put out; what it had asked for stays as it is, but for its lease, which ends by time.
 
 use std::fs::Permissions;
 use std::io::{self, BufRead, ErrorKind, Read, Write};
@@ -83,7 +83,8 @@ struct Connection {
 }
 
 impl Agent {
-    /// Listens at `path`, for this user and this group, if there is one. A socket that a dead agent left there is replaced.
+    /// Listens at `path`, for this user and this group, if there is one. A socket that a dead agent left there is
+    /// replaced.
     ///
     /// # Errors
     /// If another agent listens, or the socket cannot be made.
@@ -394,7 +395,8 @@ impl Client {
         self.answer()
     }
 
-    /// Receives all that is measured from now on, as a file of records: its first bytes, and the socket that the others come from.
+    /// Receives all that is measured from now on, as a file of records: its first bytes, and the socket that the others
+    /// come from.
     ///
     /// # Errors
     /// As those of [`Self::ask`].

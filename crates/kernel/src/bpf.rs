@@ -1,7 +1,7 @@
 //! The arm of programs in the kernel: loads what is compiled in, attaches it, and reads its counters.
 //!
-//! Every program stands for itself: one whose tracepoint this kernel lacks is left out, and what is missing without it is told. All
-//! that is attached goes with the process.
+//! Every program stands for itself: one whose tracepoint this kernel lacks is left out, and what is missing without it
+//! is told. All that is attached goes with the process.
 
 mod calibrate;
 mod drive;
@@ -159,8 +159,8 @@ impl Bpf {
         Ok(Loaded { object, _links: links })
     }
 
-    /// Loads a file of programs; `wanted` says which, by name, and `set` prepares the settings. Programs load from the kernel's memory
-    /// plainly where it takes them so, else by copies.
+    /// Loads a file of programs; `wanted` says which, by name, and `set` prepares the settings. Programs load from the
+    /// kernel's memory plainly where it takes them so, else by copies.
     fn load(
         &self,
         subsystem: &'static str,
@@ -336,7 +336,8 @@ const TRACED: u8 = 2;
 /// Returns when no program that began with old settings still runs, so that what it counted can be read.
 fn until_all_programs_have_seen_it() {
     const GLOBAL: libc::c_long = 1;
-    // SAFETY: it waits, and changes nothing. Where the kernel does not know it, programs of some hundred nanoseconds are over anyway.
+    // SAFETY: it waits, and changes nothing. Where the kernel does not know it, programs of some hundred nanoseconds
+    // are over anyway.
     unsafe { libc::syscall(libc::SYS_membarrier, GLOBAL, 0, 0) };
 }
 

@@ -1,7 +1,7 @@
 //! Comparison of two hosts' clocks: their offset and drift, by round trips, and error bounds for both.
 //!
-//! The other clock is read between two looks at the own, whatever the ways there and back took, so each trip bounds the offset then
-//! (Cristian 1989). Trips at several times bound the drift.
+//! The other clock is read between two looks at the own, whatever the ways there and back took, so each trip bounds the
+//! offset then (Cristian 1989). Trips at several times bound the drift.
 
 /// Greatest number of trips that are kept, evenly spread; a comparison for longer forgets every other.
 const KEPT: usize = 1024;

@@ -24,7 +24,8 @@ pub enum Request {
     Traces,
     /// The agent's clock, to compare it with another.
     Clock,
-    /// All that is measured from now on. The connection becomes that of a receiver: a file of records, and no further answers.
+    /// All that is measured from now on. The connection becomes that of a receiver: a file of records, and no further
+    /// answers.
     Receive,
     /// The end of a receiver's file, with the account of what was traced.
     EndReceive {

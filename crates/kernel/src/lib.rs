@@ -1,9 +1,9 @@
 //! Measurement of what this host's kernel does, at a stated and bounded cost: subsystems of points, their summaries,
 //! and the cost of the probes.
 //!
-//! A [`Subsystem`] is a group of points with one summary. An arm ([`Arm`]) reads its counters: programs in the kernel with the feature
-//! `bpf` and root, or /proc without either, which knows less and says so. A [`Watch`] turns readings into summaries, knows what its
-//! probes cost by their calibrated prices, and keeps a budget.
+//! A [`Subsystem`] is a group of points with one summary. An arm ([`Arm`]) reads its counters: programs in the kernel
+//! with the feature `bpf` and root, or /proc without either, which knows less and says so. A [`Watch`] turns readings
+//! into summaries, knows what its probes cost by their calibrated prices, and keeps a budget.
 //!
 //! An [`Agent`] serves controllers, who speak [`control`], and measures what they ask for.
 //!

@@ -1,9 +1,9 @@
 //! Cost of probes: calibrated prices times how often they are paid, corrected by the run times of programs on the
 //! host's own work.
 //!
-//! The kernel's account of run times (`BPF_ENABLE_STATS`) does not see what it takes to call a program, and costs time itself, so that it
-//! does not replace prices. But it tells by what factor programs run longer on this host's own work than on the work that prices
-//! were measured with: caches are colder, and processors shared.
+//! The kernel's account of run times (`BPF_ENABLE_STATS`) does not see what it takes to call a program, and costs time
+//! itself, so that it does not replace prices. But it tells by what factor programs run longer on this host's own work
+//! than on the work that prices were measured with: caches are colder, and processors shared.
 
 use crate::Summary;
 
@@ -111,9 +111,10 @@ impl Price {
     /// Returns the factor by which programs run longer in these windows than when the price was measured. `None` if
     /// none ran.
     ///
-    /// What lasts for milliseconds and has nothing to do with a program, such as the host taking the processor away in the middle of a
-    /// run, multiplies the time of a window with few runs. So each window counts for as much as it has runs, against the belief that
-    /// nothing has changed, and the median over windows leaves out those that were hit nevertheless.
+    /// What lasts for milliseconds and has nothing to do with a program, such as the host taking the processor away in
+    /// the middle of a run, multiplies the time of a window with few runs. So each window counts for as much as it has
+    /// runs, against the belief that nothing has changed, and the median over windows leaves out those that were hit
+    /// nevertheless.
     #[must_use]
     pub fn factor<'a>(&self, windows: impl IntoIterator<Item = &'a Ran>) -> Option<f64> {
         let logs: Vec<f64> = windows.into_iter().filter_map(|ran| self.log_factor(ran)).collect();
@@ -164,7 +165,8 @@ mod tests {
         assert_eq!(price.factor([&Ran { programs: vec![(0, 0), (0, 0)], n_sampled: 0 }]), None, "none ran");
     }
 
-    /// Runs of 200 ns that now take `longer` times as long, in each of which the processor is taken away for 2 ms with this probability.
+    /// Runs of 200 ns that now take `longer` times as long, in each of which the processor is taken away for 2 ms with
+    /// this probability.
     fn window(n: u64, longer: f64, taken_away: f64, chance: &mut ChaCha8Rng) -> Ran {
         let run = |_| 200.0 * longer + if chance.random_bool(taken_away) { 2e6 } else { 0.0 };
         let ran_ns: f64 = (0..n).map(run).sum();

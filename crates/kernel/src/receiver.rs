@@ -1,7 +1,8 @@
-//! Receivers: connections that an agent writes all that it measures to, as a file of records that ends when they say so.
+//! Receivers: connections that an agent writes all that it measures to, as a file of records that ends when they say
+//! so.
 //!
-//! A receiver that does not read costs records of traced points, which are counted, and no more memory than its backlog. One that does
-//! not even read summaries is put out.
+//! A receiver that does not read costs records of traced points, which are counted, and no more memory than its
+//! backlog. One that does not even read summaries is put out.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};

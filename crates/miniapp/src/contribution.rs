@@ -1,8 +1,8 @@
 //! Contributions of ranks to a convergence test, iteration by iteration: made by a relaxation, kept in a file,
 //! replayed.
 //!
-//! A file is text (docs/formats/contributions.md): a first line that says what it is, then a line for each iteration with a number for
-//! each strip of the grid, to all digits.
+//! A file is text (docs/formats/contributions.md): a first line that says what it is, then a line for each iteration
+//! with a number for each strip of the grid, to all digits.
 
 use std::fmt::Write;
 

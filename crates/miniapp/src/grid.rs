@@ -1,7 +1,8 @@
-//! A square grid in strips of rows, one for each rank, and its relaxation (Young 1954): red points, then black ones, each towards the
-//! mean of its four neighbours.
+//! A square grid in strips of rows, one for each rank, and its relaxation (Young 1954): red points, then black ones,
+//! each towards the mean of its four neighbours.
 //!
-//! What a point becomes depends only on neighbours of the other colour, so that any number of strips computes the same bits.
+//! What a point becomes depends only on neighbours of the other colour, so that any number of strips computes the same
+//! bits.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -105,7 +106,8 @@ impl Strip {
         self.points[(self.n_rows + 1) * self.side..].copy_from_slice(row);
     }
 
-    /// The strip's points folded to a number that, summed over strips, tells grids apart and does not depend on how they are cut.
+    /// The strip's points folded to a number that, summed over strips, tells grids apart and does not depend on how
+    /// they are cut.
     pub(crate) fn checksum(&self) -> u64 {
         let own = &self.points[self.side..(self.n_rows + 1) * self.side];
         let place = |at: usize| (self.first_row * self.side + at) as u64;

@@ -1,12 +1,12 @@
 //! Small programs under MPI that live on allreduce, as workloads for whoever measures or changes collectives.
 //!
-//! - *gsum*: global sums, one after the other. *compute-gsum*: a sum, integer sorting, a sum, and so on (Bongo, Anshus and Bjørndalen,
-//!   "Low overhead high performance runtime monitoring of collective communication", ICPP 2005).
+//! - *gsum*: global sums, one after the other. *compute-gsum*: a sum, integer sorting, a sum, and so on (Bongo, Anshus
+//!   and Bjørndalen, "Low overhead high performance runtime monitoring of collective communication", ICPP 2005).
 //! - *sor*: red-black successive over-relaxation, borders point to point, and an allreduce that tests for convergence.
 //! - *noise-allreduce*: work of the same length on all ranks and an allreduce, plain or conditional, in turn.
 //!
-//! Each checks its sums, and any rank can be made a straggler. A [`Plan`] says what to run, [`run()`] runs it under MPI, and
-//! [`Miniapp`] shows the result. [`record`] describes its contents.
+//! Each checks its sums, and any rank can be made a straggler. A [`Plan`] says what to run, [`run()`] runs it under
+//! MPI, and [`Miniapp`] shows the result. [`record`] describes its contents.
 #![warn(unreachable_pub)]
 
 mod contribution;

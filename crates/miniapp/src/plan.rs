@@ -45,7 +45,8 @@ pub struct SumPlan {
     pub n_calls: u64,
     /// Size of each sum: integers of 4 bytes.
     pub size: ByteCount,
-    /// Sums have so many sizes in turn: that one, twice that, three times that, so that a tree file can lead each over a tree of its own.
+    /// Sums have so many sizes in turn: that one, twice that, three times that, so that a tree file can lead each over
+    /// a tree of its own.
     pub n_sizes: u32,
     /// Share of the time that sums are to take beside sorting, in (0,1); none for sums alone.
     pub communication_ratio: Option<f64>,

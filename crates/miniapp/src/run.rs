@@ -53,8 +53,8 @@ struct Told {
     communication_ratio: f64,
 }
 
-/// Does it, and records what was found; gives the number of wrong sums on all ranks. Collective. `tell` hears what is done, how much of it,
-/// and of how much.
+/// Does it, and records what was found; gives the number of wrong sums on all ranks. Collective. `tell` hears what is
+/// done, how much of it, and of how much.
 ///
 /// # Errors
 /// On all ranks, when the result cannot be written.

@@ -30,7 +30,8 @@ fn private(name: &CStr) -> *mut c_void {
     // SAFETY: the function has the signature that is asked for, and `paths` outlives the call.
     unsafe { libc::dl_iterate_phdr(Some(add_path), (&raw mut paths).cast()) };
     for path in &paths {
-        // SAFETY: the library is loaded already, so that nothing of it is run now. Its handle is kept, and with it the library.
+        // SAFETY: the library is loaded already, so that nothing of it is run now. Its handle is kept, and with it the
+        // library.
         let symbol = unsafe {
             let library = libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
             if library.is_null() { library } else { libc::dlsym(library, name.as_ptr()) }
@@ -86,7 +87,8 @@ impl Function {
     #[inline(always)]
     #[must_use]
     pub fn address(&self) -> *mut c_void {
-        // What is stored is the address of code, which was there before and changes no more: no other memory hangs on it.
+        // What is stored is the address of code, which was there before and changes no more: no other memory hangs on
+        // it.
         let known = self.address.load(Ordering::Relaxed);
         if known.is_null() { self.find() } else { known }
     }

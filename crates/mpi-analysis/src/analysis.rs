@@ -11,8 +11,8 @@ use crate::Figures;
 
 /// Figures of all calls on one tree whose data go the same way.
 ///
-/// Where all wait for all, as in an allreduce, each figure is there. Where data only go to a root, as in a reduce, or only come from one,
-/// there are those of that way: all others count no calls.
+/// Where all wait for all, as in an allreduce, each figure is there. Where data only go to a root, as in a reduce, or
+/// only come from one, there are those of that way: all others count no calls.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Analysis {
     /// The tree's name.
@@ -262,8 +262,8 @@ impl Analysis {
         self.paths.iter().find(|path| path.rank == rank)
     }
 
-    /// All stages of a path, from the rank to its root and back, or one way. Where it is both, the means add up to the mean of
-    /// [`PathFigures::total`].
+    /// All stages of a path, from the rank to its root and back, or one way. Where it is both, the means add up to the
+    /// mean of [`PathFigures::total`].
     #[must_use]
     pub fn stages(&self, path: &PathFigures) -> Vec<Stage<'_>> {
         let mut stages = Vec::new();

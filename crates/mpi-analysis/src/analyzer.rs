@@ -10,7 +10,8 @@ use crate::layout::Layout;
 use crate::totals::{Ground, Totals};
 use crate::{Analysis, HostClock, Part};
 
-/// Stamps of calls that are not complete yet: 64 MiB, whatever the tree. Readers of files take turns among ranks, so that this is enough.
+/// Stamps of calls that are not complete yet: 64 MiB, whatever the tree. Readers of files take turns among ranks, so
+/// that this is enough.
 const N_STAMPS_OPEN_MAX: usize = 1 << 22;
 
 /// Analyzer of one tree: takes events, and has the figures of all calls so far. Its memory is bounded by the size of

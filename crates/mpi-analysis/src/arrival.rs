@@ -22,7 +22,8 @@ pub struct Arrivals {
     pub kept_waiting_ns: u64,
 }
 
-/// Arrivals by operation and rank. Two that are closer than the error of the clocks ([`Timeline::error_ns`]) may be in another order.
+/// Arrivals by operation and rank. Two that are closer than the error of the clocks ([`Timeline::error_ns`]) may be in
+/// another order.
 #[must_use]
 pub fn arrivals(timeline: &Timeline<'_>, matching: &Matching) -> BTreeMap<Operation, BTreeMap<Rank, Arrivals>> {
     let mut by_operation: BTreeMap<Operation, BTreeMap<Rank, Arrivals>> = BTreeMap::new();

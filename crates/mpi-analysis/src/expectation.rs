@@ -59,8 +59,8 @@ impl Default for Expectations {
 }
 
 impl Expectations {
-    /// Takes the means of the interval that ended. What took longer than was forecast comes back, the furthest above first,
-    /// and waits after all else, as they are what somebody else's slowness leads to.
+    /// Takes the means of the interval that ended. What took longer than was forecast comes back, the furthest above
+    /// first, and waits after all else, as they are what somebody else's slowness leads to.
     pub fn step(&mut self, means: &[IntervalMean]) -> Vec<Slow> {
         let mut slow = Vec::new();
         for &IntervalMean { flow, part, node, contributor, mean_ns } in means {

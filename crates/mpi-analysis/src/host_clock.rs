@@ -4,8 +4,8 @@ use mpi_trace::{Alignment, Line};
 
 /// A host's clock as it was calibrated: all its processes stamp with it.
 ///
-/// Spans need only the line. Moments of different hosts are joined by the alignment, with an error of microseconds at best, so that
-/// nothing rests on them but the split of a call over several hosts.
+/// Spans need only the line. Moments of different hosts are joined by the alignment, with an error of microseconds at
+/// best, so that nothing rests on them but the split of a call over several hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostClock {
     /// Line from ticks to the host's monotonic clock.

@@ -1,5 +1,5 @@
-//! Load imbalance by last arrivals: the path from a root along the contributors for whom the others waited longest, which
-//! ends in the culprit, and how often each contributor was last.
+//! Load imbalance by last arrivals: the path from a root along the contributors for whom the others waited longest,
+//! which ends in the culprit, and how often each contributor was last.
 
 use serde::Serialize;
 
@@ -32,11 +32,11 @@ pub struct LastArrival {
 impl Analysis {
     /// The path along those for whom the others waited longest, from the root that was last most often to a rank.
     ///
-    /// The time counts rather than the number of calls: a rank that is late by nanoseconds in most calls is no culprit if another one is late by milliseconds in
-    /// the rest.
+    /// The time counts rather than the number of calls: a rank that is late by nanoseconds in most calls is no culprit
+    /// if another one is late by milliseconds in the rest.
     ///
-    /// Empty where there was no call, or nothing that ranks bring is joined. Who is at its end is the culprit if each edge stands out; else the tree above the last edge that
-    /// does is what arrives late.
+    /// Empty where there was no call, or nothing that ranks bring is joined. Who is at its end is the culprit if each
+    /// edge stands out; else the tree above the last edge that does is what arrives late.
     #[must_use]
     pub fn last_arrivals(&self) -> Vec<LastArrival> {
         let roots = self.nodes.iter().enumerate().filter(|(_, node)| node.parent.is_none());
@@ -57,7 +57,8 @@ impl Analysis {
 
     fn heaviest(&self, node: usize) -> LastArrival {
         let contributors = &self.nodes[node].contributors;
-        // Who waits least for the others is who they wait for. Of equal ones, who was last most often, and then the first in the tree.
+        // Who waits least for the others is who they wait for. Of equal ones, who was last most often, and then the
+        // first in the tree.
         let waited = |own: &ContributorFigures| own.arrival_wait.mean_ns;
         let order = |(_, one): &(usize, &ContributorFigures), (_, other): &(usize, &ContributorFigures)| {
             waited(one).total_cmp(&waited(other)).then(other.n_last().cmp(&one.n_last()))

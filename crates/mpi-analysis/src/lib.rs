@@ -1,10 +1,11 @@
 //! Analysis of time inside a collective operation: stages, paths, last arrivals, groups of paths that behave alike,
 //! hints.
 //!
-//! An [`Analyzer`] takes stage records of any ranks in any order and joins them into calls; its [`Analysis`] is a value with all
-//! figures, for the last-arrival graph, groups, hints, comparisons and pictures. Source: L. A. Bongo, "Collective communication
-//! performance analysis within the communication system" (Euro-Par 2004) and "Low overhead high performance runtime monitoring of
-//! collective communication" (ICPP 2005). *Down* is towards the root, *up* away from it.
+//! An [`Analyzer`] takes stage records of any ranks in any order and joins them into calls; its [`Analysis`] is a value
+//! with all figures, for the last-arrival graph, groups, hints, comparisons and pictures. Source: L. A. Bongo,
+//! "Collective communication performance analysis within the communication system" (Euro-Par 2004) and "Low overhead
+//! high performance runtime monitoring of collective communication" (ICPP 2005). *Down* is towards the root, *up* away
+//! from it.
 //!
 //! Floor 3: no I/O, no clock.
 #![forbid(unsafe_code)]

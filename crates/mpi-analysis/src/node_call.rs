@@ -1,7 +1,9 @@
-//! One call at one node: the metrics of Bongo (Euro-Par 2004, section 3; ICPP 2005, section 4.3), in ticks of the node's host.
+//! One call at one node: the metrics of Bongo (Euro-Par 2004, section 3; ICPP 2005, section 4.3), in ticks of the
+//! node's host.
 //!
-//! `t1` is when a contributor arrives, `t2` when the combined value leaves downwards, `t3` when the result comes back, `t4` when a
-//! contributor leaves with it. The two papers mean different things by "down" and "up"; here they have different names.
+//! `t1` is when a contributor arrives, `t2` when the combined value leaves downwards, `t3` when the result comes back,
+//! `t4` when a contributor leaves with it. The two papers mean different things by "down" and "up"; here they have
+//! different names.
 
 use mpi_trace::Flow;
 
@@ -18,8 +20,8 @@ pub struct NodeCall {
 }
 
 impl NodeCall {
-    /// `below` is (t2, t3), `contributors` are (t1, t4) of each. None unless each t1 ≤ t2 ≤ t3 ≤ t4 and there are contributors: such
-    /// stamps are not those of a call that synchronizes, or not from one clock.
+    /// `below` is (t2, t3), `contributors` are (t1, t4) of each. None unless each t1 ≤ t2 ≤ t3 ≤ t4 and there are
+    /// contributors: such stamps are not those of a call that synchronizes, or not from one clock.
     #[must_use]
     pub fn new(below: (u64, u64), contributors: Vec<(u64, u64)>) -> Option<Self> {
         let last_arrival = contributors.iter().map(|stamps| stamps.0).max()?;
@@ -129,7 +131,8 @@ impl NodeCall {
 
 /// Returns the round-trip time of the hop between two hosts: the span at the end where the message leaves minus the
 /// span at the other end.
-/// Each span is from one host's clock, so that the clocks need not agree. A hop that took less than the clocks resolve is 0.
+/// Each span is from one host's clock, so that the clocks need not agree. A hop that took less than the clocks resolve
+/// is 0.
 #[must_use]
 pub fn two_way(leave_ns: u64, arrive_ns: u64) -> u64 {
     leave_ns.saturating_sub(arrive_ns)

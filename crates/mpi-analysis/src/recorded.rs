@@ -34,8 +34,8 @@ pub enum RecordedError {
     },
 }
 
-/// An analyzer of each tree that has stages in `recordings`, in the order of their first ranks and rings. Rings whose tree nobody
-/// recorded are left out.
+/// An analyzer of each tree that has stages in `recordings`, in the order of their first ranks and rings. Rings whose
+/// tree nobody recorded are left out.
 ///
 /// # Errors
 /// If a tree that was recorded is not one, or has more ranks than orders of arrival can be counted of.

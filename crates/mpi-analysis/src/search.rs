@@ -1,8 +1,9 @@
-//! Finding the tree that is fastest at each size: every generator tried, the slow ones dropped early, the best one then changed step by
-//! step as its own stages suggest (chapter 2.1 of L. A. Bongo's dissertation names these strategies side by side).
+//! Finding the tree that is fastest at each size: every generator tried, the slow ones dropped early, the best one then
+//! changed step by step as its own stages suggest (chapter 2.1 of L. A. Bongo's dissertation names these strategies
+//! side by side).
 //!
-//! Whoever searches runs a program on one candidate after the other and says what calls of each size took. No gain is assumed: a change stays only if the
-//! measurement says so.
+//! Whoever searches runs a program on one candidate after the other and says what calls of each size took. No gain is
+//! assumed: a change stays only if the measurement says so.
 
 use std::collections::HashSet;
 
@@ -14,7 +15,8 @@ use crate::{Analysis, Part, Remedy};
 /// Candidates slower than the best by this factor after a round are not tried again: rounds differ by less.
 const HOPELESS: f64 = 1.5;
 
-/// A step of the analysis is kept if the time is below the old one by this factor, so that noise alone does not lead the way.
+/// A step of the analysis is kept if the time is below the old one by this factor, so that noise alone does not lead
+/// the way.
 const KEPT: f64 = 0.97;
 
 /// A tree and what is known of its speed.
@@ -47,7 +49,8 @@ pub struct Search {
 }
 
 impl Search {
-    /// All trees that the generators make over these hosts, each once, to be tried at these sizes up to `n_rounds` times.
+    /// All trees that the generators make over these hosts, each once, to be tried at these sizes up to `n_rounds`
+    /// times.
     #[must_use]
     pub fn new(hosts: Vec<Host>, sizes: Vec<u64>, n_rounds: usize) -> Self {
         let mut search = Self::over(hosts, sizes, n_rounds);
@@ -136,8 +139,8 @@ impl Search {
         self.time_ns(candidate, size) < KEPT * self.time_ns(than, size)
     }
 
-    /// The best trees and a rule for each size: neighbouring sizes with the same tree share one, and the largest size is the last that is
-    /// taken from the MPI library.
+    /// The best trees and a rule for each size: neighbouring sizes with the same tree share one, and the largest size
+    /// is the last that is taken from the MPI library.
     #[must_use]
     pub fn forest(&self, operation: Collective, epoch: u64) -> Forest {
         let mut sizes: Vec<usize> = (0..self.sizes.len()).collect();

@@ -100,8 +100,8 @@ impl Communicator {
         if Arc::ptr_eq(&state.forest, &job.first_forest) { state.be_ready(job, tree) } else { Ok(()) }
     }
 
-    /// Exchanges that recorder for this one, as long as the file is in force: calls that the engine knows nothing of are written down among
-    /// those that it makes.
+    /// Exchanges that recorder for this one, as long as the file is in force: calls that the engine knows nothing of
+    /// are written down among those that it makes.
     pub(crate) fn swap_recorder(&self, job: &Job, tree: usize, other: &mut Recorder) -> bool {
         let mut state = lock(&self.state);
         let state = state.as_mut().filter(|state| Arc::ptr_eq(&state.forest, &job.first_forest));
@@ -316,8 +316,8 @@ impl State {
     }
 }
 
-/// Memory that the ranks of a host share, and none of it left behind however the job ends. All ranks come here and learn the same:
-/// the memory, or why some host has none. The first rank of each host makes it.
+/// Memory that the ranks of a host share, and none of it left behind however the job ends. All ranks come here and
+/// learn the same: the memory, or why some host has none. The first rank of each host makes it.
 pub(crate) fn share(
     agreement: Agreement,
     path: &Path,

@@ -1,8 +1,8 @@
-//! A wide-area network between the sites of a job, all of it on one machine: messages from one site to another are delayed as a file's
-//! links say (`docs/formats/wan.md`).
+//! A wide-area network between the sites of a job, all of it on one machine: messages from one site to another are
+//! delayed as a file's links say (`docs/formats/wan.md`).
 //!
-//! The sender writes into a message when it is due, and the receiver keeps it until then. Both have the same clock: what MPI takes is part
-//! of the delay, and no message is early.
+//! The sender writes into a message when it is due, and the receiver keeps it until then. Both have the same clock:
+//! what MPI takes is part of the delay, and no message is early.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -81,7 +81,8 @@ impl Wan {
     }
 }
 
-/// The sites of a communicator's ranks, and what has come from others before it was due. Empty where nothing is delayed.
+/// The sites of a communicator's ranks, and what has come from others before it was due. Empty where nothing is
+/// delayed.
 #[derive(Default)]
 pub(crate) struct Crossing(Option<Ways>);
 

@@ -17,8 +17,8 @@ pub(crate) struct Recorder {
     halves: Option<Halves>,
 }
 
-/// A call that the engine makes as a reduce and a broadcast, over a part of the recorder's tree. Collectors write when the second half
-/// passes them, with the start that they had in the first.
+/// A call that the engine makes as a reduce and a broadcast, over a part of the recorder's tree. Collectors write when
+/// the second half passes them, with the start that they had in the first.
 #[derive(Debug)]
 struct Halves {
     began: u64,

@@ -1,7 +1,7 @@
 //! A communicator as sites: a tree inside each of them, and messages between those who serve the trees' roots.
 //!
-//! Inside, calls go by the engine. What goes on between sites is the caller's: [`large`] sends long messages in pieces, and
-//! conditional allreduces answer without waiting for all.
+//! Inside, calls go by the engine. What goes on between sites is the caller's: [`large`] sends long messages in pieces,
+//! and conditional allreduces answer without waiting for all.
 
 mod between;
 mod large;

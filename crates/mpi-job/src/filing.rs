@@ -58,8 +58,8 @@ pub fn file_name(host: &str, rank: u32) -> String {
 }
 
 impl Filing {
-    /// Begins the file of a rank in the folder `into`, which is made if it is not there; a file of that name is replaced. None if another
-    /// has claimed the rank, or has not said yet who it is.
+    /// Begins the file of a rank in the folder `into`, which is made if it is not there; a file of that name is
+    /// replaced. None if another has claimed the rank, or has not said yet who it is.
     ///
     /// # Errors
     /// If the file cannot be made.
@@ -92,7 +92,8 @@ impl Filing {
         let mut n_events = 0;
         for (number, Ring { file, cursor }) in (0..).zip(&mut self.rings) {
             let mut drain = Drain::from(file.ring(), *cursor);
-            // What is written while this reads waits for the next time, so that a quick writer does not keep a slow reader here.
+            // What is written while this reads waits for the next time, so that a quick writer does not keep a slow
+            // reader here.
             let until = file.ring().n_written();
             while drain.cursor().position < until && !drain.is_dry() {
                 self.events.clear();
@@ -189,8 +190,8 @@ impl Sidecar {
         self.filings.values_mut().map(|filing| filing.follow(&self.folder)).sum()
     }
 
-    /// Notes what the kernel says of each rank, if it is time again: four times a second, and half as often after each 1,024 times. To be
-    /// called more often than that.
+    /// Notes what the kernel says of each rank, if it is time again: four times a second, and half as often after each
+    /// 1,024 times. To be called more often than that.
     ///
     /// # Errors
     /// If something cannot be read or written.

@@ -18,7 +18,8 @@ const N_NAMES_MAX: usize = 4096;
 
 /// A folder with those of a user's jobs.
 ///
-/// What is in it may be a trap if that user is another: no symbolic link is followed, no FIFO waited for, and no file opened but the user's own.
+/// What is in it may be a trap if that user is another: no symbolic link is followed, no FIFO waited for, and no file
+/// opened but the user's own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Jobs {
     path: PathBuf,
@@ -47,8 +48,8 @@ impl Jobs {
         &self.path
     }
 
-    /// Opens rings of all jobs but those that `is_known`, at most `n_max`. A file that is none, or that vanished meanwhile, is an entry of its own.
-    /// There are none where this user may not look.
+    /// Opens rings of all jobs but those that `is_known`, at most `n_max`. A file that is none, or that vanished
+    /// meanwhile, is an entry of its own. There are none where this user may not look.
     pub fn rings_but(&self, n_max: usize, is_known: impl Fn(&Path) -> bool) -> Vec<Result<RingReader, JobError>> {
         let Ok(root) = self.folder(CWD, self.path.as_os_str()) else { return Vec::new() };
         let jobs = names(&root).filter_map(|name| Some((self.folder(&root, OsStr::from_bytes(&name)).ok()?, name)));

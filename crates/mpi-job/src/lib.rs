@@ -1,8 +1,9 @@
-//! The folder of a running MPI job on one host: rings and segments that its processes share, what they say about themselves, and what
-//! dead jobs left behind.
+//! The folder of a running MPI job on one host: rings and segments that its processes share, what they say about
+//! themselves, and what dead jobs left behind.
 //!
-//! A [`Folder`] lies in memory, as a rule below [`root`]. What is in it: `calls-RANK-THREAD.ring` and `stages-RANK-THREAD.ring`
-//! ([`mpi_trace::Ring`]), segments of the collectives, and `rank-RANK.jsonl` with a definition a line, `docs/formats/mpi-ring.md`.
+//! A [`Folder`] lies in memory, as a rule below [`root`]. What is in it: `calls-RANK-THREAD.ring` and
+//! `stages-RANK-THREAD.ring` ([`mpi_trace::Ring`]), segments of the collectives, and `rank-RANK.jsonl` with a
+//! definition a line, `docs/formats/mpi-ring.md`.
 //!
 //! Floor 3: files and shared memory. It knows no MPI.
 #![warn(unreachable_pub)]

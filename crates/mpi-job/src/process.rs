@@ -26,7 +26,8 @@ impl Process {
     }
 }
 
-/// Field 22 of `/proc/PID/stat`; none of a process that is not there or has ended. The name, field 2, may hold anything.
+/// Field 22 of `/proc/PID/stat`; none of a process that is not there or has ended. The name, field 2, may hold
+/// anything.
 fn started(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let after_name = stat.rsplit_once(')')?.1;

@@ -39,8 +39,8 @@ pub enum ReadError {
 /// Reads a trace file, all trace files of a folder, or what the rings of a job's folder hold at this moment; by rank.
 ///
 /// # Errors
-/// If there is nothing to read, or a file does not begin as a trace. Files that are cut off or damaged later are read up to there:
-/// [`Recording::fault`].
+/// If there is nothing to read, or a file does not begin as a trace. Files that are cut off or damaged later are read
+/// up to there: [`Recording::fault`].
 pub fn read(path: &Path) -> Result<Vec<Recording>, ReadError> {
     let mut recordings = if path.is_dir() {
         let names = names(path)?;

@@ -13,7 +13,8 @@ const HOST_BYTES_MAX: usize = 1_000_000;
 /// Powers of two: from the fewest records that are still of use to half a second of a rank that makes many calls.
 const POWERS: RangeInclusive<u32> = 10..=15;
 
-/// Records in a ring unless somebody chooses: as many as leave all ranks of the host with a megabyte together, from 1,024 to 32,768.
+/// Records in a ring unless somebody chooses: as many as leave all ranks of the host with a megabyte together, from
+/// 1,024 to 32,768.
 #[must_use]
 pub fn ring_capacity(n_ranks_of_host: usize) -> u64 {
     let has_room = |capacity: &u64| n_ranks_of_host * size_of::<u64>() * n_words(*capacity) <= HOST_BYTES_MAX;
@@ -61,7 +62,8 @@ impl RingFile {
         Ring::over(self.segment.words(), self.capacity).expect("its length was checked when it was mapped")
     }
 
-    /// Two moments on the clock of its stamps and the monotonic one: that in its header and this one; none where ticks are nanoseconds.
+    /// Two moments on the clock of its stamps and the monotonic one: that in its header and this one; none where ticks
+    /// are nanoseconds.
     #[must_use]
     pub fn readings(&self) -> Option<[Reading; 2]> {
         readings(&self.header)

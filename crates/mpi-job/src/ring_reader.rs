@@ -69,8 +69,8 @@ impl RingReader {
         }
     }
 
-    /// Gives `each` what was written since the last time, at most `n_max` records of it, and says how many records were lost: overwritten
-    /// before they were read, or of no use.
+    /// Gives `each` what was written since the last time, at most `n_max` records of it, and says how many records were
+    /// lost: overwritten before they were read, or of no use.
     ///
     /// # Errors
     /// If the file has been cut. What was read until then has been given.

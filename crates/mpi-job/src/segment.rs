@@ -37,10 +37,11 @@ pub enum Access {
 }
 
 impl Segment {
-    /// Makes a file of so many words, zero but for what `prepare` writes, in the place of whatever is at `path`. Whoever finds it there finds
-    /// it prepared.
+    /// Makes a file of so many words, zero but for what `prepare` writes, in the place of whatever is at `path`.
+    /// Whoever finds it there finds it prepared.
     ///
-    /// All of its memory is taken at once, so that a full file system is an error here, not the end of the process at a later store.
+    /// All of its memory is taken at once, so that a full file system is an error here, not the end of the process at a
+    /// later store.
     ///
     /// # Errors
     /// If there is no room, or the file cannot be made; and what `prepare` fails with.
@@ -107,8 +108,8 @@ impl Segment {
     /// All of it.
     #[must_use]
     pub fn words(&self) -> &[AtomicU64] {
-        // SAFETY: that many words are mapped from there until `self` is dropped, on a page's start. Other processes change them only
-        // as this one does, by atomic operations; no file of ours is ever cut.
+        // SAFETY: that many words are mapped from there until `self` is dropped, on a page's start. Other processes
+        // change them only as this one does, by atomic operations; no file of ours is ever cut.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.n_words) }
     }
 

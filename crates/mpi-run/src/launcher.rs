@@ -194,7 +194,8 @@ fn mpich(command: &mut Command, placing: &Placing) {
         command.args(["-hosts", &placing.hosts.join(",")]);
     }
     if placing.is_tcp {
-        // The library's own shared memory is off with the first; below it, each of the two transports that it is built with has its own.
+        // The library's own shared memory is off with the first; below it, each of the two transports that it is built
+        // with has its own.
         for (name, value) in [("MPIR_CVAR_NOLOCAL", "1"), ("UCX_TLS", "tcp,self"), ("FI_PROVIDER", "tcp")] {
             command.args(["-genv", name, value]);
         }

@@ -1,7 +1,7 @@
 //! Offsets between the ranks' clocks, by round trips to rank 0.
 //!
-//! A message goes to rank 0 and comes back with its time; whatever the way there and back took, that time lies between the two
-//! looks at the own clock, so the shortest of many trips bounds the offset best (Cristian 1989).
+//! A message goes to rank 0 and comes back with its time; whatever the way there and back took, that time lies between
+//! the two looks at the own clock, so the shortest of many trips bounds the offset best (Cristian 1989).
 
 use clock::Stopwatch;
 use mpi::point_to_point::{Destination, Source};

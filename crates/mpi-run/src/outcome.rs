@@ -94,8 +94,8 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Goes on with the result at `path` behind its last record of kind `whole`, and behind the header where there is none.
-    /// Whatever comes after that was left by a run that broke off, and is cut off.
+    /// Goes on with the result at `path` behind its last record of kind `whole`, and behind the header where there is
+    /// none. Whatever comes after that was left by a run that broke off, and is cut off.
     ///
     /// # Errors
     /// [`OutcomeError`] when it is no result, or cannot be written.
@@ -149,7 +149,8 @@ impl Outcome {
     /// Reads a result.
     ///
     /// # Errors
-    /// [`OutcomeError`] when the file cannot be read, or any line but a last one that broke off is not what it should be.
+    /// [`OutcomeError`] when the file cannot be read, or any line but a last one that broke off is not what it should
+    /// be.
     pub fn read(path: &Path) -> Result<Self, OutcomeError> {
         let unreadable = |source| OutcomeError::Read { path: path.to_owned(), source };
         let mut reader = BufReader::new(File::open(path).map_err(unreadable)?);

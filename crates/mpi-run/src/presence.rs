@@ -1,8 +1,8 @@
 //! Whether a rank had its core while it was measured: wall time against processor time of its thread.
 //!
-//! A rank that works or waits in MPI keeps its core busy, so that the two agree. Where wall time is longer, others were on the core: another
-//! rank, another program, or another guest of the machine where the kernel is told of stolen time. Waits then end when a time slice ends, and say
-//! nothing of MPI. A library that sleeps while it waits looks the same.
+//! A rank that works or waits in MPI keeps its core busy, so that the two agree. Where wall time is longer, others were
+//! on the core: another rank, another program, or another guest of the machine where the kernel is told of stolen time.
+//! Waits then end when a time slice ends, and say nothing of MPI. A library that sleeps while it waits looks the same.
 
 use clock::{Stopwatch, thread_cpu};
 use statistics::median;

@@ -27,7 +27,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// Begins MPI, for calls from one thread. A panic on any rank ends all of them, since the others would wait for ever.
+    /// Begins MPI, for calls from one thread. A panic on any rank ends all of them, since the others would wait for
+    /// ever.
     ///
     /// # Errors
     /// When MPI was begun before in this process.
@@ -83,7 +84,8 @@ impl Session {
         self.world.split_by_color(colour).expect("a colour that is not undefined has a communicator")
     }
 
-    /// Brings all ranks to the same end: where one failed, all fail, with the words of the lowest rank that did. Collective.
+    /// Brings all ranks to the same end: where one failed, all fail, with the words of the lowest rank that did.
+    /// Collective.
     ///
     /// # Errors
     /// That failure, on all ranks; one of them is to tell it.

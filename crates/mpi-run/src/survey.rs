@@ -1,7 +1,7 @@
 //! Resolution of a run's clock, and cost of a look at it.
 //!
-//! A clock is surveyed before it is trusted: one known benchmark calls a machine 97 % noise because its smallest step of time is a
-//! tick of the timer. Clocks of several hosts are brought together by [`Offset`](crate::Offset).
+//! A clock is surveyed before it is trusted: one known benchmark calls a machine 97 % noise because its smallest step
+//! of time is a tick of the timer. Clocks of several hosts are brought together by [`Offset`](crate::Offset).
 
 use std::time::Duration;
 
@@ -22,8 +22,8 @@ pub struct ClockQuality {
 }
 
 impl ClockQuality {
-    /// Looks at the clock some thousand times, which takes less than a millisecond, or, where a step of the clock is long,
-    /// as long as a few steps.
+    /// Looks at the clock some thousand times, which takes less than a millisecond, or, where a step of the clock is
+    /// long, as long as a few steps.
     #[must_use]
     pub fn survey(clock: &Stopwatch) -> Self {
         Self { resolution_ns: resolution_ns(clock), cost_ns: cost_ns(clock) }

@@ -1,8 +1,9 @@
 //! Work of known length: so many turns of a loop that no compiler shortens, and how many of them make a second.
 //!
-//! Each turn needs the result of the one before, so that neither several pipelines nor wider registers shorten it, and its
-//! result is used. The loop's one copy in the program is both calibrated and run. What remains is the processor's frequency, and
-//! whoever else is on the core: a calibration is therefore looked at again during a run, and its drift is part of the result.
+//! Each turn needs the result of the one before, so that neither several pipelines nor wider registers shorten it, and
+//! its result is used. The loop's one copy in the program is both calibrated and run. What remains is the processor's
+//! frequency, and whoever else is on the core: a calibration is therefore looked at again during a run, and its drift
+//! is part of the result.
 
 use std::hint::black_box;
 use std::time::Duration;

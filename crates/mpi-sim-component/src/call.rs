@@ -1,9 +1,10 @@
-//! The calls of a program by name: an entry for each MPI function, which takes any arguments because it never looks at them.
+//! The calls of a program by name: an entry for each MPI function, which takes any arguments because it never looks at
+//! them.
 //!
-//! An entry replaces the caller's return address, notes the original on a stack of its own, and goes on to the real function;
-//! that returns to code which takes the note and goes back to the caller. So a call's name, its place in the program, and the
-//! time that it takes are known without its signature. A function that is left by `longjmp` or an exception leaves a note behind,
-//! which the next call from further up the stack removes.
+//! An entry replaces the caller's return address, notes the original on a stack of its own, and goes on to the real
+//! function; that returns to code which takes the note and goes back to the caller. So a call's name, its place in the
+//! program, and the time that it takes are known without its signature. A function that is left by `longjmp` or an
+//! exception leaves a note behind, which the next call from further up the stack removes.
 //!
 //! The library's algorithms of collective operations have entries too, which only note that they ran.
 
@@ -18,7 +19,8 @@ const DEPTH_MAX: usize = 64;
 
 /// A function of MPI.
 pub struct Function {
-    /// Its names, by the second of which, `PMPI_…`, tracers call it that have one of the others too; then those of Fortran.
+    /// Its names, by the second of which, `PMPI_…`, tracers call it that have one of the others too; then those of
+    /// Fortran.
     symbols: [Symbol; N_NAMES],
     is_refused: bool,
     /// Position of the argument of a collective call that is the communicator, from 1; 0 for other calls.

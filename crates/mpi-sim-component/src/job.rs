@@ -72,8 +72,9 @@ pub const NO_CALL: usize = usize::MAX;
 
 /// Turns of the ranks, in words that the keeper reads too.
 ///
-/// Each worker has a core, and a rank runs on that of the worker that it was given: left to itself, the system wakes a rank on the core of the one that made way for it,
-/// where another may be running, and hands over at several times the cost where it does not.
+/// Each worker has a core, and a rank runs on that of the worker that it was given: left to itself, the system wakes a
+/// rank on the core of the one that made way for it, where another may be running, and hands over at several times the
+/// cost where it does not.
 pub struct Turns {
     words: Futexes,
     /// The core of each worker.

@@ -29,7 +29,8 @@ const IDLE_TICKS_MAX: u32 = 20;
 /// Runs before `main`, where the launcher has left a setup: returns in the ranks only.
 pub fn begin() {
     let Some((job, report)) = prepare() else { return };
-    // What is there when ranks are forked is one thing in shared memory, which only the keeper may give back, and it never ends.
+    // What is there when ranks are forked is one thing in shared memory, which only the keeper may give back, and it
+    // never ends.
     let mut teller = ManuallyDrop::new(Teller(BufWriter::new(report)));
     let job: &'static Job = match job {
         Ok(job) => Box::leak(Box::new(job)),

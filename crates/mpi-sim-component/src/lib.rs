@@ -1,7 +1,9 @@
-//! Preloaded under an unmodified MPI program: forks the ranks of a simulation before `main`, and answers their calls, clocks and sleeps.
+//! Preloaded under an unmodified MPI program: forks the ranks of a simulation before `main`, and answers their calls,
+//! clocks and sleeps.
 //!
-//! The program runs on the system's own Open MPI. Two components in C, which Open MPI loads from `c/`, take the place of its start-up
-//! and of its point-to-point layer; they ask this library. `docs/decisions/open-mpi-is-the-front.md` says why.
+//! The program runs on the system's own Open MPI. Two components in C, which Open MPI loads from `c/`, take the place
+//! of its start-up and of its point-to-point layer; they ask this library. `docs/decisions/open-mpi-is-the-front.md`
+//! says why.
 
 mod call;
 mod collective;

@@ -23,7 +23,8 @@ static MPICH: Library = Library::new(c"libmpich.so.12");
 static MPICHFORT: Library = Library::new(c"libmpichfort.so.12");
 pub static PAL: Library = Library::new(c"libopen-pal.so.40");
 
-/// The face of MPICH, where the program has that: its calls become those of Open MPI in a library that stands in MPICH's place.
+/// The face of MPICH, where the program has that: its calls become those of Open MPI in a library that stands in
+/// MPICH's place.
 #[derive(Clone, Copy)]
 pub struct Mpich {
     /// Whether this thread is inside of Open MPI, whose own calls are not the program's.

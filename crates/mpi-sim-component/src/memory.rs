@@ -1,7 +1,8 @@
-//! The memory that all ranks share: one mapping, made before they are forked, which every allocation of this library comes from.
+//! The memory that all ranks share: one mapping, made before they are forked, which every allocation of this library
+//! comes from.
 //!
-//! The engine's ordinary structures are shared in this way, at the same address in every process. The program's own allocations
-//! are not touched: it has the C library's.
+//! The engine's ordinary structures are shared in this way, at the same address in every process. The program's own
+//! allocations are not touched: it has the C library's.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::ptr::null_mut;
@@ -56,7 +57,8 @@ impl Shared {
             // The constructor of this library allocates before any thread is there.
             self.head.store(head, Ordering::Release);
         }
-        // SAFETY: the mapping stays as long as the process does, and a head of zeros with its two places is a valid one.
+        // SAFETY: the mapping stays as long as the process does, and a head of zeros with its two places is a valid
+        // one.
         unsafe { head.as_ref() }
     }
 }
@@ -106,8 +108,8 @@ impl Head {
     }
 }
 
-// SAFETY: blocks are disjoint parts of the mapping, aligned to the largest power of two in their size up to a page; a block is
-// handed out again only after it was given back.
+// SAFETY: blocks are disjoint parts of the mapping, aligned to the largest power of two in their size up to a page; a
+// block is handed out again only after it was given back.
 unsafe impl GlobalAlloc for Shared {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let Some(head) = self.head() else { return null_mut() };

@@ -63,7 +63,8 @@ extern "C" fn forked() {
     IS_RANK.store(false, Ordering::Release);
 }
 
-/// Lets the next rank run while the system takes this process apart. One that ends otherwise than by `exit` and well is the keeper's.
+/// Lets the next rank run while the system takes this process apart. One that ends otherwise than by `exit` and well is
+/// the keeper's.
 extern "C" fn end() {
     if let Some(job) = job()
         && !job.notes[me() as usize].is_open()

@@ -135,7 +135,8 @@ pub unsafe extern "C" fn delete(object: usize, keyval: c_int, value: Attribute, 
     }
 }
 
-/// The function of an operation, in the place of which Open MPI has this. It stays: a request may use it when the operation is freed.
+/// The function of an operation, in the place of which Open MPI has this. It stays: a request may use it when the
+/// operation is freed.
 pub struct Operation {
     function: *mut c_void,
     proxy: AtomicPtr<c_void>,

@@ -1,7 +1,7 @@
 //! Handles: numbers of 32 bits for the program, addresses for Open MPI.
 //!
-//! What MPI itself defines has a fixed number. Of everything else the number is that of Open MPI's Fortran handle, with bits for
-//! the class, so Open MPI's own tables say what it stands for and forget it in time.
+//! What MPI itself defines has a fixed number. Of everything else the number is that of Open MPI's Fortran handle, with
+//! bits for the class, so Open MPI's own tables say what it stands for and forget it in time.
 
 use std::collections::HashMap;
 use std::ffi::CStr;

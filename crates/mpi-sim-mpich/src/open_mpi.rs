@@ -1,4 +1,5 @@
-//! The Open MPI below: its functions and objects, which are looked up in that library alone, as both libraries have the same names.
+//! The Open MPI below: its functions and objects, which are looked up in that library alone, as both libraries have the
+//! same names.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_int, c_void};

@@ -111,7 +111,8 @@ handlers!(
 pub unsafe extern "C" fn mpi_op_create(function: *mut c_void, commutes: c_int, op: *mut u32) -> c_int {
     let operation = Operation::new(function);
     let mut made = 0_usize;
-    // SAFETY: `combine` is what C++'s binding would have there, and the operation is what it is then given; the place is the program's.
+    // SAFETY: `combine` is what C++'s binding would have there, and the operation is what it is then given; the place
+    // is the program's.
     unsafe {
         let result = below!(Op_create((callback::combine as *const ()), commutes, &raw mut made));
         if result == 0 {

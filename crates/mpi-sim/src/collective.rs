@@ -1,4 +1,5 @@
-//! Collective operations as messages, for ranks that have no MPI library beneath them: user-level ranks and replays. The machine file's tables or a library's [`Rules`] choose the algorithms.
+//! Collective operations as messages, for ranks that have no MPI library beneath them: user-level ranks and replays.
+//! The machine file's tables or a library's [`Rules`] choose the algorithms.
 //!
 //! Ranks that are processes run their library's own. Operations have to be commutative.
 

@@ -1,8 +1,9 @@
 //! Simulated MPI: how long a program takes on a machine that is described rather than there.
 //!
 //! A [`World`] holds the clocks and messages of all ranks. Each rank drives it through a [`Rank`]: it computes, sends,
-//! receives, waits. What it cannot know yet it waits for, and the rank that goes on in its place is found on the spot; how one rank makes way
-//! for another is a [`Switch`], so ranks may be processes that share the memory of the world, or [contexts](user) of one process.
+//! receives, waits. What it cannot know yet it waits for, and the rank that goes on in its place is found on the spot;
+//! how one rank makes way for another is a [`Switch`], so ranks may be processes that share the memory of the world, or
+//! [contexts](user) of one process.
 //!
 //! Results are the same to the bit under every exact [`des::Protocol`] and with any number of workers, as long as the
 //! spans that ranks compute are.

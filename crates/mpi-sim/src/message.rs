@@ -10,7 +10,8 @@ pub type Context = u32;
 /// An operation that a rank began and has not taken yet.
 pub type Handle = u32;
 
-/// The condition for a send to be complete. Messages up to the eager limit are sent at once; longer ones wait for their receive (rendezvous).
+/// The condition for a send to be complete. Messages up to the eager limit are sent at once; longer ones wait for their
+/// receive (rendezvous).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Complete at once if the message is eager, otherwise when its data have left.

@@ -250,8 +250,8 @@ impl<'a, S: Switch> Rank<'a, S> {
         Ok(found.map(|_| self.take_found(&wanted)))
     }
 
-    /// Takes a receive back, unless its message has come by now; whether it was taken back. Either way it is complete soon and has to
-    /// be [taken](Self::take). A send is never taken back.
+    /// Takes a receive back, unless its message has come by now; whether it was taken back. Either way it is complete
+    /// soon and has to be [taken](Self::take). A send is never taken back.
     pub fn cancel(&mut self, handle: Handle) -> Result<bool, Stopped> {
         let mut world = self.ask(Question::Now, &[handle])?;
         let is_taken_back = world.cancel(self.me, handle);

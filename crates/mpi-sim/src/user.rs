@@ -1,7 +1,7 @@
 //! Ranks that are contexts of one process: kernels in tens of thousands, for programs that are written for it.
 //!
-//! A context has a stack of its own and makes way for another without asking the kernel. Any worker thread goes on with it,
-//! so what a kernel keeps across its calls must not belong to one thread.
+//! A context has a stack of its own and makes way for another without asking the kernel. Any worker thread goes on with
+//! it, so what a kernel keeps across its calls must not belong to one thread.
 
 pub mod native;
 mod stack;
@@ -244,8 +244,8 @@ mod current {
         LOCAL.set(local);
     }
 
-    // A context may go on in another thread after any call that makes way, so where this thread's variables lie must not be
-    // kept across one: hence no inlining.
+    // A context may go on in another thread after any call that makes way, so where this thread's variables lie must
+    // not be kept across one: hence no inlining.
     #[inline(never)]
     fn local() -> *const AtomicPtr<()> {
         LOCAL.get()

@@ -426,7 +426,8 @@ impl World {
 
     /// Takes a receive back unless its message has come by the rank's clock.
     ///
-    /// A message on its way stays for the next receive. One whose sender waits for this receive counts as come: the sender may know already.
+    /// A message on its way stays for the next receive. One whose sender waits for this receive counts as come: the
+    /// sender may know already.
     pub(crate) fn cancel(&mut self, me: Rank, handle: Handle) -> bool {
         let state = &mut self.ranks[me as usize];
         let now = state.clock;

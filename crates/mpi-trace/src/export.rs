@@ -1,4 +1,5 @@
-//! A timeline in formats of others: CSV for models of the application, JSON, and the trace events that Perfetto and Chrome show.
+//! A timeline in formats of others: CSV for models of the application, JSON, and the trace events that Perfetto and
+//! Chrome show.
 
 use std::io::{self, Write};
 
@@ -85,7 +86,8 @@ struct Waited {
     span_ns: u64,
 }
 
-/// Writes one JSON object: `ranks`, `calls`, `stages`, `messages` (positions in `calls`), `waits`; `docs/formats/cli.md`.
+/// Writes one JSON object: `ranks`, `calls`, `stages`, `messages` (positions in `calls`), `waits`;
+/// `docs/formats/cli.md`.
 ///
 /// # Errors
 /// If it cannot be written.
@@ -166,8 +168,8 @@ struct Shown<'a> {
     args: Option<serde_json::Value>,
 }
 
-/// Writes the JSON that `ui.perfetto.dev` and `chrome://tracing` open: a process for each rank, a track for each of its threads and one for
-/// its stages in trees, an arrow for each message. Times start at the first call.
+/// Writes the JSON that `ui.perfetto.dev` and `chrome://tracing` open: a process for each rank, a track for each of its
+/// threads and one for its stages in trees, an arrow for each message. Times start at the first call.
 ///
 /// # Errors
 /// If it cannot be written.

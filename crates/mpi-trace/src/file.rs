@@ -1,7 +1,8 @@
 //! Trace files: the recording of one rank, `docs/formats/mpi-trace.md`.
 //!
-//! Files are not opened here: a [`Writer`] takes anything that can be written, a [`Reader`] anything that can be read. What is cut off or
-//! damaged is readable up to there, and no bytes make a reader panic or take more memory than a block's.
+//! Files are not opened here: a [`Writer`] takes anything that can be written, a [`Reader`] anything that can be read.
+//! What is cut off or damaged is readable up to there, and no bytes make a reader panic or take more memory than a
+//! block's.
 
 mod block;
 mod note;

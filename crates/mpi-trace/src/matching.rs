@@ -1,9 +1,10 @@
 //! Matching of calls: sends with receives, calls of one collective operation, and the ranks that waited for each other.
 //!
-//! Records hold no message numbers: MPI's own rule gives them. Between two ranks of a communicator messages of one tag are received in
-//! the order in which they were sent, and collective operations come in the same order on all ranks. Where records were lost, the
-//! oldest are gone, so that both sides are counted from the end. A receive from any rank takes what was sent first of what no other
-//! receive needs. That is a conclusion, not a measurement: pairs that contradict the clocks are dropped and counted.
+//! Records hold no message numbers: MPI's own rule gives them. Between two ranks of a communicator messages of one tag
+//! are received in the order in which they were sent, and collective operations come in the same order on all ranks.
+//! Where records were lost, the oldest are gone, so that both sides are counted from the end. A receive from any rank
+//! takes what was sent first of what no other receive needs. That is a conclusion, not a measurement: pairs that
+//! contradict the clocks are dropped and counted.
 
 mod mail;
 mod waits;
@@ -132,7 +133,8 @@ fn meeting_place(timeline: &Timeline, call: &Placed) -> Option<(u64, usize)> {
     Some((recording.communicator_id(communicator)?, recording.n_members(communicator)?))
 }
 
-/// Whether calls can be one operation: all are of the same, and none that needs all others was over before the last began.
+/// Whether calls can be one operation: all are of the same, and none that needs all others was over before the last
+/// began.
 fn is_possible(meeting: &[usize], calls: &[Placed], error_ns: u64) -> bool {
     let operation = |at: usize| calls[at].event.operation;
     let is_one = meeting.windows(2).all(|pair| operation(pair[0]) == operation(pair[1]));

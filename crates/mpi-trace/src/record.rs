@@ -1,7 +1,8 @@
 //! Contents of rings and files: 24 bytes for a call, or for a message's way through one stage of a tree.
 //!
-//! A [`Record`] is as it lies in memory; an [`Event`] is what it means. What does not fit into one record's fields goes into
-//! a second one right before it, an *extension*: whoever has the record itself has all of the event or knows that it lost it.
+//! A [`Record`] is as it lies in memory; an [`Event`] is what it means. What does not fit into one record's fields goes
+//! into a second one right before it, an *extension*: whoever has the record itself has all of the event or knows that
+//! it lost it.
 
 use crate::Operation;
 
@@ -10,8 +11,8 @@ pub const N_RECORD_WORDS: usize = 3;
 
 /// A record as it lies in memory.
 ///
-/// Word 0: start. Word 1: length (low half), bytes (high half). Word 2, from its low end: peer, tag, communicator (16 bits each),
-/// operation, flags (8 bits each).
+/// Word 0: start. Word 1: length (low half), bytes (high half). Word 2, from its low end: peer, tag, communicator (16
+/// bits each), operation, flags (8 bits each).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Record(pub [u64; N_RECORD_WORDS]);
 
@@ -55,7 +56,8 @@ pub enum Subject {
         /// Tag, as of a call.
         tag: Option<i32>,
     },
-    /// One collector of a tree: `start` is when a message went down past it, towards the root, `end` when the result came back up.
+    /// One collector of a tree: `start` is when a message went down past it, towards the root, `end` when the result
+    /// came back up.
     Stage {
         /// Number of the tree's collector, as `mpi-tree` counts them.
         collector: u16,

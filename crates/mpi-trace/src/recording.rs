@@ -76,8 +76,8 @@ impl Recording {
         empty
     }
 
-    /// Reads a file to its end, or up to where it is damaged: then [`fault`](Self::fault) of the last recording says where. There is one
-    /// recording in the file of a rank, and one for each rank in a merged file.
+    /// Reads a file to its end, or up to where it is damaged: then [`fault`](Self::fault) of the last recording says
+    /// where. There is one recording in the file of a rank, and one for each rank in a merged file.
     ///
     /// # Errors
     /// If it does not begin as a trace file.

@@ -1,7 +1,8 @@
 //! A ring of records in memory that the caller brings: one writer, any number of readers, no lock.
 //!
-//! The memory is a slice of words, as a rule a file that processes of one host have mapped. The writer never waits: when the ring
-//! is full, the oldest records go. Each reader has a [`Cursor`] of its own and learns exactly how many records it lost.
+//! The memory is a slice of words, as a rule a file that processes of one host have mapped. The writer never waits:
+//! when the ring is full, the oldest records go. Each reader has a [`Cursor`] of its own and learns exactly how many
+//! records it lost.
 //!
 //! The first [`N_HEADER_WORDS`] words are the header, `docs/formats/mpi-ring.md`.
 
@@ -373,7 +374,8 @@ impl Cursor {
             copied = memory.records(place(at, capacity), piece);
             (at, left) = (at + n_in_a_row as u64, rest);
         }
-        // Of what was copied, all that the writer may have begun to overwrite meanwhile goes: also the place that it writes at this moment.
+        // Of what was copied, all that the writer may have begun to overwrite meanwhile goes: also the place that it
+        // writes at this moment.
         fence(Ordering::Acquire);
         let head = copied.and_then(|()| memory.n_written()).inspect_err(|_| into.truncate(n_before))?;
         let safe = head.saturating_add(1).saturating_sub(capacity).clamp(from, to);

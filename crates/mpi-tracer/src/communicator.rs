@@ -222,7 +222,8 @@ impl Children {
     }
 }
 
-/// The same in all processes, unlike the hashes of the standard library: SplitMix64 (Steele, Lea and Flood 2014) over each word.
+/// The same in all processes, unlike the hashes of the standard library: SplitMix64 (Steele, Lea and Flood 2014) over
+/// each word.
 fn hash(words: impl IntoIterator<Item = u64>) -> u64 {
     words.into_iter().fold(0x9e37_79b9_7f4a_7c15, |hash, word| {
         let mut mixed = (hash ^ word).wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -26,8 +26,8 @@ pub(crate) fn write(job: &Job) -> Result<(), JobError> {
     }
 }
 
-/// Removes what this rank has in a folder that nobody looks after, and the folder after the last rank. What stays is a dead job's, which
-/// `foretop mpi trace jobs --clean` removes.
+/// Removes what this rank has in a folder that nobody looks after, and the folder after the last rank. What stays is a
+/// dead job's, which `foretop mpi trace jobs --clean` removes.
 pub(crate) fn remove(job: &Job) {
     let own = ["calls", "stages"].map(|kind| format!("{kind}-{}-", job.head.rank));
     let definitions = format!("rank-{}.", job.head.rank);

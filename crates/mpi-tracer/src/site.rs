@@ -61,8 +61,8 @@ pub(crate) struct Style {
     pub(crate) error: Place,
 }
 
-/// A [`Spec`] that the compiler knows, so that nothing is asked of it while the program waits. Functions whose arguments mean the same
-/// share one.
+/// A [`Spec`] that the compiler knows, so that nothing is asked of it while the program waits. Functions whose
+/// arguments mean the same share one.
 pub(crate) trait Layout {
     const SPEC: &'static Spec;
 }

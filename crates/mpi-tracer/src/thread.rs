@@ -23,7 +23,8 @@ thread_local! {
 
 /// The state of one thread. It has nothing to drop, so that it costs nothing and is there until the very end.
 struct Thread {
-    /// The recorder, while no call of the program is under way: what the library calls inside of one is not the program's.
+    /// The recorder, while no call of the program is under way: what the library calls inside of one is not the
+    /// program's.
     idle: Cell<*mut Recorder>,
     /// The recorder. Null before the first call. What it points to is never freed, and only this thread uses it.
     recorder: Cell<*mut Recorder>,
@@ -100,7 +101,8 @@ impl Inside {
     /// Returns the recorder of this thread's calls; none before MPI has begun and after something broke.
     #[inline(always)]
     pub(crate) fn recorder(&mut self) -> Option<&mut Recorder> {
-        // SAFETY: it is null or never freed. Only this thread has it, and whoever has an `Inside` is the only one of the thread.
+        // SAFETY: it is null or never freed. Only this thread has it, and whoever has an `Inside` is the only one of
+        // the thread.
         unsafe { self.recorder.as_mut() }
     }
 

@@ -10,8 +10,8 @@ use crate::{Between, Contributor, Host, Tree, TreeError};
 const DEPTH_MAX: usize = 1024;
 
 impl Tree {
-    /// Whether each rank contributes to one node, each node to at most one, all reach a root, and there is one root or several that
-    /// exchange their results. The first fault is told.
+    /// Whether each rank contributes to one node, each node to at most one, all reach a root, and there is one root or
+    /// several that exchange their results. The first fault is told.
     ///
     /// # Errors
     /// What is wrong, by the names of the file.

@@ -27,8 +27,8 @@ pub enum Place {
 pub(crate) const N_COLLECTORS_MAX: usize = 1 << 16;
 
 impl Tree {
-    /// All collectors. A collector's number in records is its position here: node by node, contributor by contributor, `Leave` before
-    /// `Arrive`, and `Store` last.
+    /// All collectors. A collector's number in records is its position here: node by node, contributor by contributor,
+    /// `Leave` before `Arrive`, and `Store` last.
     #[must_use]
     pub fn collectors(&self, hosts: &[Host]) -> Vec<Collector> {
         let mut collectors = Vec::new();

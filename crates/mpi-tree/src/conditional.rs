@@ -1,10 +1,11 @@
-//! Conditional allreduce: whether a reduction over all clusters meets a condition, told as soon as a part of it decides.
+//! Conditional allreduce: whether a reduction over all clusters meets a condition, told as soon as a part of it
+//! decides.
 //!
-//! Each cluster has one such machine. It publishes the cluster's part of every call to all others, keeps the newest that each of them
-//! published, and answers when these decide: a part may only decide that the condition holds, which no other part can undo
-//! ([`Question`]). That it does not hold takes all parts. So clusters may be many calls apart, and all of them get the answers of a
-//! plain allreduce. Source: conditional-allreduce in L. A. Bongo's dissertation (Tromsø 2007); `docs/decisions/conditional-allreduce.md`
-//! says what was added and why.
+//! Each cluster has one such machine. It publishes the cluster's part of every call to all others, keeps the newest
+//! that each of them published, and answers when these decide: a part may only decide that the condition holds, which
+//! no other part can undo ([`Question`]). That it does not hold takes all parts. So clusters may be many calls apart,
+//! and all of them get the answers of a plain allreduce. Source: conditional-allreduce in L. A. Bongo's dissertation
+//! (Tromsø 2007); `docs/decisions/conditional-allreduce.md` says what was added and why.
 //!
 //! Floor 2: no messages, no clock; whoever drives it brings both.
 
@@ -138,7 +139,8 @@ impl Conditional {
         }
     }
 
-    /// Begins the next call with this cluster's part. What it gives has to be sent to all other clusters, whatever the answer.
+    /// Begins the next call with this cluster's part. What it gives has to be sent to all other clusters, whatever the
+    /// answer.
     pub fn begin(&mut self, value: f64, now_ns: u64) -> Published {
         self.sequence += 1;
         self.began_ns = now_ns;
@@ -272,8 +274,8 @@ impl Conditional {
         (verdict || is_exact).then_some(Answer { verdict, value, is_exact })
     }
 
-    /// The answer of a cluster that has gone on already. It cannot have got a false one to a later call, to which this cluster has
-    /// brought nothing: if its epoch has risen, then by this call.
+    /// The answer of a cluster that has gone on already. It cannot have got a false one to a later call, to which this
+    /// cluster has brought nothing: if its epoch has risen, then by this call.
     fn inferred(&mut self, remote: usize, published: &Published, value: f64) -> Option<Answer> {
         self.counts.n_inferred += 1;
         match published.epoch.checked_sub(self.epoch) {
@@ -286,8 +288,8 @@ impl Conditional {
         }
     }
 
-    /// All parts that are there, in the order of the clusters: rounding is monotone, so that a subset in the same order never comes to
-    /// more than all of them do. In the order of arrival it can.
+    /// All parts that are there, in the order of the clusters: rounding is monotone, so that a subset in the same order
+    /// never comes to more than all of them do. In the order of arrival it can.
     fn combined(&self) -> f64 {
         let parts = self.parts.iter().copied().flatten();
         parts.reduce(|before, value| self.question.combine(before, value)).expect("a call begins with a part")

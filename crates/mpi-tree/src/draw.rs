@@ -1,4 +1,5 @@
-//! Trees for people: as lines of text, and as a picture with a box for each node, coloured by host, and a frame around clusters.
+//! Trees for people: as lines of text, and as a picture with a box for each node, coloured by host, and a frame around
+//! clusters.
 
 use std::fmt::Write;
 
@@ -57,13 +58,15 @@ impl Tree {
         format!("{}: {n_ranks} ranks on {} hosts, {between}, {order} order", self.name, hosts.len())
     }
 
-    /// The tree as text: a line for each node and for ranks that follow each other. What comes from another host is marked.
+    /// The tree as text: a line for each node and for ranks that follow each other. What comes from another host is
+    /// marked.
     #[must_use]
     pub fn to_lines(&self, hosts: &[Host]) -> String {
         let places = places(hosts);
         let mut text = format!("{}\n{}\n", self.title(hosts), self.facts(hosts));
         let roots: Vec<usize> = self.roots().collect();
-        // What is to be written, the next one last: a part, its parent's host, and what stands before it and before what is below it.
+        // What is to be written, the next one last: a part, its parent's host, and what stands before it and before
+        // what is below it.
         let start = |&root: &usize| (Part::Node(root), None, String::new(), String::new());
         let mut left: Vec<(Part, Option<usize>, String, String)> = roots.iter().rev().map(start).collect();
         while let Some((part, above, before, below)) = left.pop() {

@@ -6,7 +6,8 @@ use crate::{Host, Tree, TreeError};
 
 /// Trees over the ranks of one job, and rules that choose among them.
 ///
-/// One that was [parsed](crate::Forest::parse) is sound; one that was put together is sound if [`check`](Self::check) says so.
+/// One that was [parsed](crate::Forest::parse) is sound; one that was put together is sound if [`check`](Self::check)
+/// says so.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Forest {
     /// A forest with a higher epoch replaces one that is in force.
@@ -50,8 +51,8 @@ pub enum Collective {
 impl Forest {
     /// The tree for an operation, by its position; none if the MPI library is to do it.
     ///
-    /// `bytes` is what one rank brings or gets, which MPI requires to be equal on all ranks: of an allreduce its whole buffer, of a gather
-    /// one rank's part, of a barrier 0.
+    /// `bytes` is what one rank brings or gets, which MPI requires to be equal on all ranks: of an allreduce its whole
+    /// buffer, of a gather one rank's part, of a barrier 0.
     #[must_use]
     pub fn rule(&self, operation: Collective, bytes: u64) -> Option<usize> {
         let fits = |rule: &&Rule| {

@@ -1,8 +1,9 @@
-//! Spanning trees of collective operations: how they are written down, shaped, checked and drawn, and who does what when.
+//! Spanning trees of collective operations: how they are written down, shaped, checked and drawn, and who does what
+//! when.
 //!
-//! A tree is data. Ranks are its leaves; a node joins its contributors, which are ranks and other nodes, and lives on one host.
-//! *Down* is towards the root, where contributions are combined; *up* is away from it, the way that the result takes.
-//! Source: L. A. Bongo, PATHS (Euro-Par 2004; ICPP 2005).
+//! A tree is data. Ranks are its leaves; a node joins its contributors, which are ranks and other nodes, and lives on
+//! one host. *Down* is towards the root, where contributions are combined; *up* is away from it, the way that the
+//! result takes. Source: L. A. Bongo, PATHS (Euro-Par 2004; ICPP 2005).
 //!
 //! Floor 2: no messages, no memory that is shared, no clock.
 #![forbid(unsafe_code)]

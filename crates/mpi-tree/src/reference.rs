@@ -1,6 +1,7 @@
 //! Results of each rank in a call over a tree, computed in one thread: the reference for implementations.
 //!
-//! As over a real tree, ranks arrive one after the other, and who is the last at a node goes on to its parent. Nothing is known of time.
+//! As over a real tree, ranks arrive one after the other, and who is the last at a node goes on to its parent. Nothing
+//! is known of time.
 
 use units::Rank;
 

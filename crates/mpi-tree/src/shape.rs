@@ -1,4 +1,5 @@
-//! Trees made by rule: flat, binomial or of a fan-in, over hosts or over ranks, with levels inside a host, over clusters.
+//! Trees made by rule: flat, binomial or of a fan-in, over hosts or over ranks, with levels inside a host, over
+//! clusters.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -30,7 +31,8 @@ pub struct Layout {
 pub enum Shape {
     /// One node for all.
     Flat,
-    /// The first one's node has as contributors itself and the nodes of the 2nd, 3rd, 5th, 9th…, which have the parts between these.
+    /// The first one's node has as contributors itself and the nodes of the 2nd, 3rd, 5th, 9th…, which have the parts
+    /// between these.
     Binomial,
     /// Parts of about the same size, and parts of these.
     KWay(FanIn),
@@ -90,7 +92,8 @@ impl fmt::Display for Shape {
 }
 
 impl Tree {
-    /// A tree over all ranks of these hosts, each of which has at least one. A node lives where its first contributor is.
+    /// A tree over all ranks of these hosts, each of which has at least one. A node lives where its first contributor
+    /// is.
     #[must_use]
     pub fn make(name: &str, hosts: &[Host], layout: &Layout) -> Self {
         let mut maker = Maker { nodes: Vec::new(), names: HashSet::new(), wake: layout.wake };

@@ -1,7 +1,7 @@
 //! A tree cut into sites: a tree for each cluster, and how these are joined.
 //!
-//! What goes on between sites can then be different from what goes on inside: long messages in pieces that follow each other, or answers
-//! that do not wait for all.
+//! What goes on between sites can then be different from what goes on inside: long messages in pieces that follow each
+//! other, or answers that do not wait for all.
 
 use std::collections::BTreeMap;
 
@@ -44,8 +44,9 @@ struct Cut<'a> {
 }
 
 impl Tree {
-    /// Cuts a sound tree: at its roots, where several exchange; else between nodes of different clusters. None if there is one site only,
-    /// if a site hangs below another that is not the root's, or if a node lives on a host without a rank of its site.
+    /// Cuts a sound tree: at its roots, where several exchange; else between nodes of different clusters. None if there
+    /// is one site only, if a site hangs below another that is not the root's, or if a node lives on a host without a
+    /// rank of its site.
     #[must_use]
     pub fn sites(&self, hosts: &[Host]) -> Option<Sites> {
         let mut cut = Cut { tree: self, hosts, parts: vec![0; self.nodes.len()], tops: Vec::new() };

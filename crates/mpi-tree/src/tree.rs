@@ -25,8 +25,8 @@ impl Host {
 
 /// A spanning tree, or one for each cluster whose roots exchange their results.
 ///
-/// A tree that was read or made by this crate is sound: each rank contributes once and reaches a root, each parent is there, no node is its
-/// own ancestor, each node has a contributor.
+/// A tree that was read or made by this crate is sound: each rank contributes once and reaches a root, each parent is
+/// there, no node is its own ancestor, each node has a contributor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
     /// Name of the tree in rules.

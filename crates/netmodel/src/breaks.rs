@@ -1,8 +1,9 @@
 //! Breaks: the places where one line ends and the next begins.
 //!
-//! All ways to cut the sizes into up to four parts are weighed against each other by dynamic programming. A part costs what its
-//! sizes are off its line, in squares of their own scatter, none of them more than [`WILD`]: sizes that stick out alone are
-//! thus not worth a part (Fearnhead and Rigaill 2019: the biweight loss). A further part must pay for its three parameters.
+//! All ways to cut the sizes into up to four parts are weighed against each other by dynamic programming. A part costs
+//! what its sizes are off its line, in squares of their own scatter, none of them more than [`WILD`]: sizes that stick
+//! out alone are thus not worth a part (Fearnhead and Rigaill 2019: the biweight loss). A further part must pay for its
+//! three parameters.
 
 use std::ops::Range;
 
@@ -19,7 +20,8 @@ const N_PARAMETERS: f64 = 3.0;
 /// of all places is taken, and the scatter is an estimate. With 2, plain data of 12 to 45 sizes are cut up about once
 /// in a hundred times (`plain_data_are_seldom_cut`).
 const PENALTY: f64 = 2.0;
-/// Places that are tried as ends of parts; of more sizes than that, evenly many are passed over. Bounds the time to some 10,000 lines.
+/// Places that are tried as ends of parts; of more sizes than that, evenly many are passed over. Bounds the time to
+/// some 10,000 lines.
 const N_PLACES_MAX: usize = 128;
 
 /// The best parts of `sizes`, in their order; one where there are too few sizes for two.
@@ -27,7 +29,8 @@ pub(crate) fn parts(sizes: &[Size]) -> Vec<Range<usize>> {
     let places = places(sizes.len());
     let costs = costs(sizes, &places);
     let last = places.len() - 1;
-    // By number of parts less one, and place where the last of them ends: its cost, and the place where its last part begins.
+    // By number of parts less one, and place where the last of them ends: its cost, and the place where its last part
+    // begins.
     let mut best: Vec<Vec<(f64, usize)>> = vec![costs[0].iter().map(|cost| (*cost, 0)).collect()];
     for n_before in 0..N_SEGMENTS_MAX - 1 {
         let cheapest = |to: usize| {

@@ -1,12 +1,13 @@
 //! Cost of a message by its size: Hockney's alpha + beta n, one line for each way in which the library sends.
 //!
-//! Short messages are copied on their way, long ones are announced first and then moved in one go, and caches end somewhere in
-//! between, so that one line does not do for all sizes (equation 1 of Evans and Hood is a single one). Where one way ends and the
-//! next begins is not asked of the library but found in the times: [`breaks`]. Neighbouring lines need not meet; a jump is the price of an announcement.
+//! Short messages are copied on their way, long ones are announced first and then moved in one go, and caches end
+//! somewhere in between, so that one line does not do for all sizes (equation 1 of Evans and Hood is a single one).
+//! Where one way ends and the next begins is not asked of the library but found in the times: [`breaks`]. Neighbouring
+//! lines need not meet; a jump is the price of an announcement.
 //!
-//! A size stands for all its points by their median. Errors count by their ratio to the time, since times span orders of magnitude.
-//! alpha and beta are never negative: a time that shrinks with the size, or a message that is there before it
-//! was sent, is noise, and the line is then the best of those that are possible.
+//! A size stands for all its points by their median. Errors count by their ratio to the time, since times span orders
+//! of magnitude. alpha and beta are never negative: a time that shrinks with the size, or a message that is there
+//! before it was sent, is noise, and the line is then the best of those that are possible.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -22,7 +23,8 @@ use crate::{breaks, interval};
 pub(crate) const SEGMENT_SIZES_MIN: usize = 4;
 /// A median deviation of a normal distribution times this is its standard deviation.
 pub(crate) const NORMAL_MAD: f64 = 1.4826;
-/// The standard error of a median of normal values times the root of their number, by their standard deviation: the root of pi / 2.
+/// The standard error of a median of normal values times the root of their number, by their standard deviation: the
+/// root of pi / 2.
 const NORMAL_MEDIAN: f64 = 1.2533;
 /// Points of a size that tell their own scatter.
 const SCATTER_POINTS_MIN: usize = 5;
@@ -118,12 +120,13 @@ impl Size {
 impl Cost {
     /// Fits one to four segments to `points` in any order; how many and where is found from the points.
     ///
-    /// Intervals are made by a bootstrap that holds the breaks and draws what sizes are off their lines, rather than single points:
-    /// the points of one size share its alignment and its caches, and a thousand of them know no more of the line than their median.
-    /// The same points and seed give the same model.
+    /// Intervals are made by a bootstrap that holds the breaks and draws what sizes are off their lines, rather than
+    /// single points: the points of one size share its alignment and its caches, and a thousand of them know no more of
+    /// the line than their median. The same points and seed give the same model.
     ///
     /// # Errors
-    /// [`CostError`] when a time is not finite, not above 0, or longer than any can be, or there are fewer than four distinct sizes.
+    /// [`CostError`] when a time is not finite, not above 0, or longer than any can be, or there are fewer than four
+    /// distinct sizes.
     pub fn fit(points: &[Point], confidence: Confidence, seed: u64) -> Result<Self, CostError> {
         let sizes = sizes(points)?;
         if sizes.len() < SEGMENT_SIZES_MIN {

@@ -1,8 +1,8 @@
 //! Intervals of alpha and beta of each segment, by a bootstrap of what sizes are off their lines.
 //!
-//! Errors are in units of each size's own scatter. A segment of few sizes draws from the errors of all, since its own are too few to tell
-//! how wide they are. They are drawn with either sign (the wild bootstrap's, Liu 1988): times that were held up are off
-//! upward only, and would else shift an interval off its own line.
+//! Errors are in units of each size's own scatter. A segment of few sizes draws from the errors of all, since its own
+//! are too few to tell how wide they are. They are drawn with either sign (the wild bootstrap's, Liu 1988): times that
+//! were held up are off upward only, and would else shift an interval off its own line.
 
 use std::ops::Range;
 

@@ -7,13 +7,15 @@ use units::ByteCount;
 
 use crate::cost::{NORMAL_MAD, Size};
 
-/// Residuals beyond so many standard deviations count less and less: 95 % as good as least squares where all is normal (Huber 1964).
+/// Residuals beyond so many standard deviations count less and less: 95 % as good as least squares where all is normal
+/// (Huber 1964).
 const HUBER: f64 = 1.345;
 /// Rounds of weighing; few fits need half of them.
 const N_ROUNDS: usize = 25;
 /// A change of times below this share ends the rounds.
 const CONVERGED: f64 = 1e-6;
-/// A line is taken to lie within this factor of a measured time where its own time would be a divisor: it may be 0 at size 0.
+/// A line is taken to lie within this factor of a measured time where its own time would be a divisor: it may be 0 at
+/// size 0.
 const FACTOR_MAX: f64 = 8.0;
 /// Distance below the line at which a time counts as lying at most, in logarithms: nearer than 1, where what the fit
 /// aims at would reach 0.
@@ -49,8 +51,8 @@ impl Line {
         Duration::from_nanos(self.span_ns(size.bytes()).ceil() as u64)
     }
 
-    /// The line with the least relative errors, by Gauss and Newton's steps: each size counts by its scatter, and less where it
-    /// is far off.
+    /// The line with the least relative errors, by Gauss and Newton's steps: each size counts by its scatter, and less
+    /// where it is far off.
     pub(crate) fn fit(sizes: &[Size]) -> Self {
         let first: Vec<Weighted> = sizes
             .iter()
@@ -110,7 +112,8 @@ impl Line {
         usize::from(self.alpha_ns > 0.0) + usize::from(self.beta_ns_per_byte > 0.0)
     }
 
-    /// The least squares among lines with neither parameter below 0: of two parameters, either both are free, or one is 0.
+    /// The least squares among lines with neither parameter below 0: of two parameters, either both are free, or one is
+    /// 0.
     fn least_squares(sizes: &[Weighted]) -> Self {
         let sum = |term: fn(&Weighted) -> f64| sizes.iter().map(|size| size.weight * term(size)).sum::<f64>();
         let weight = sum(|_| 1.0);

@@ -221,7 +221,8 @@ impl Client {
         self.get(&format!("/api/v1/mpi/jobs/{}", utf8_percent_encode(job, PATH)), &[])
     }
 
-    /// Passes a request on to the agent that measures the kernel, in the form of docs/formats/kernel-control.md, as is its answer.
+    /// Passes a request on to the agent that measures the kernel, in the form of docs/formats/kernel-control.md, as is
+    /// its answer.
     pub fn kernel<T: DeserializeOwned>(&self, request: &impl Serialize) -> Result<T, ClientError> {
         self.read(self.send(Method::POST, "/api/v1/kernel", &[], Some(request))?)
     }

@@ -136,8 +136,8 @@ pub struct MpiAnalysis {
     pub groups: Vec<MpiGroup>,
     /// Hints about parts that take much of a path, the largest share first.
     pub hints: Vec<MpiHint>,
-    /// Stages whose mean in one of the last 30 seconds was above what its forecast allowed, each with the last time: the furthest above
-    /// first, waits for others after all else.
+    /// Stages whose mean in one of the last 30 seconds was above what its forecast allowed, each with the last time:
+    /// the furthest above first, waits for others after all else.
     pub slow: Vec<MpiSlow>,
 }
 
@@ -250,7 +250,8 @@ pub struct MpiPath {
     pub n_slowest: u64,
     /// Its parts, from the rank to the root and back.
     pub stages: Vec<MpiStage>,
-    /// Its line in the pathmap, waits for late ranks left out: seconds before (below 0) and after the root, and stages from there.
+    /// Its line in the pathmap, waits for late ranks left out: seconds before (below 0) and after the root, and stages
+    /// from there.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<Vec<f64>>))]
     pub track: Vec<(f64, f64)>,
     /// Line with these waits.

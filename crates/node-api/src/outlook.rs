@@ -70,8 +70,8 @@ pub struct Outlook {
     /// Longest lead at which forecasts of this series have been compared with samples. Beyond, bounds widen as a random
     /// walk's, which is a guess.
     pub seen_seconds: f64,
-    /// The weight of the daily season in the forecast of a day ahead, 0 to 1; `null` until a day has been forecast, and for steps that
-    /// are too long to know a day.
+    /// The weight of the daily season in the forecast of a day ahead, 0 to 1; `null` until a day has been forecast, and
+    /// for steps that are too long to know a day.
     pub season_ratio: Option<f64>,
     /// Seasons beside days and weeks, the one that explains most first.
     #[serde(default)]
@@ -153,7 +153,8 @@ pub struct Probability {
     pub record: Record,
 }
 
-/// The time until something becomes true; `null` for later than was asked about, and where only the end of the time can tell, as of means.
+/// The time until something becomes true; `null` for later than was asked about, and where only the end of the time can
+/// tell, as of means.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct Passage {
@@ -173,8 +174,8 @@ pub struct Record {
     pub n: usize,
     /// Number of answers that came true.
     pub n_true: usize,
-    /// Mean squared difference between the probability and what came (Brier 1950): 0 is perfect. `null` while there are fewer than
-    /// 20.
+    /// Mean squared difference between the probability and what came (Brier 1950): 0 is perfect. `null` while there are
+    /// fewer than 20.
     pub brier: Option<f64>,
     /// Brier score of always stating the share that came true.
     pub base_rate_brier: Option<f64>,

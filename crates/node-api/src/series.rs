@@ -131,7 +131,8 @@ pub struct Fitted {
     pub mean: f64,
     /// Variance of one-step errors as the fit estimates it.
     pub innovation_variance: f64,
-    /// Samples that the fit used, gaps not counted; where several models are weighed, the most that one was last fitted to.
+    /// Samples that the fit used, gaps not counted; where several models are weighed, the most that one was last fitted
+    /// to.
     pub n_samples: usize,
     /// Moment of the fit; absent in a one-off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -139,7 +140,8 @@ pub struct Fitted {
     pub fitted_at: Option<Timestamp>,
     /// Number of times that a `REFIT` has replaced the model, or an `AUTO` one of those that it weighs.
     pub n_refits: u64,
-    /// The models that make the forecasts together, of a model that weighs several: the heaviest first. Empty for any other.
+    /// The models that make the forecasts together, of a model that weighs several: the heaviest first. Empty for any
+    /// other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub speakers: Vec<Speaker>,
     /// The season that an `AUTO` found by itself, whose model is among those that it weighs.
@@ -169,7 +171,8 @@ pub struct SeasonLead {
     pub weight_ratio: f64,
     /// The best of the models without a season.
     pub rival: String,
-    /// The root mean squared error of the season's model of late over the rival's; below 1 where knowing the season helps.
+    /// The root mean squared error of the season's model of late over the rival's; below 1 where knowing the season
+    /// helps.
     pub error_ratio: f64,
 }
 
@@ -187,8 +190,8 @@ pub struct Speaker {
     pub n_fits: u64,
     /// Coefficients of the last fit; empty for a model without coefficients.
     pub parameters: Vec<Parameter>,
-    /// The leads at which it has a share, shortest first, among those at which models are compared. Between these leads shares follow
-    /// straight lines.
+    /// The leads at which it has a share, shortest first, among those at which models are compared. Between these leads
+    /// shares follow straight lines.
     pub leads: Vec<LeadWeight>,
 }
 
@@ -251,7 +254,8 @@ pub struct Samples {
     /// The moment of the first value.
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub start: Timestamp,
-    /// Time from one value to the next: the step asked for in whole steps of the series, or a longer one where nothing finer is kept.
+    /// Time from one value to the next: the step asked for in whole steps of the series, or a longer one where nothing
+    /// finer is kept.
     pub step_seconds: f64,
     /// Value `i` belongs to `start + i * step`; a gap is `null`.
     pub values: Vec<Option<f64>>,

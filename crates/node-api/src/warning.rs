@@ -87,8 +87,8 @@ pub struct Excursion {
     pub unit: String,
     /// Whether it rises above its range, or falls below.
     pub rises: bool,
-    /// The end of its usual range: the 1st to the 99th percentile of the past week, and a twentieth of that beyond. For a file system, the
-    /// share of 0.95 that is used.
+    /// The end of its usual range: the 1st to the 99th percentile of the past week, and a twentieth of that beyond. For
+    /// a file system, the share of 0.95 that is used.
     pub line: f64,
     /// Horizon of the probability.
     pub within_seconds: f64,

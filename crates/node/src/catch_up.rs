@@ -1,5 +1,6 @@
-//! Samples that models have still to take, after a start, a long gap or a large push: taken a piece at a time, so that nobody waits
-//! for the engine any longer than one piece takes. Fits that are due on the way are made by the fitter, like all others.
+//! Samples that models have still to take, after a start, a long gap or a large push: taken a piece at a time, so that
+//! nobody waits for the engine any longer than one piece takes. Fits that are due on the way are made by the fitter,
+//! like all others.
 
 use std::collections::BTreeSet;
 use std::io;

@@ -235,8 +235,9 @@ impl Engine {
         }
     }
 
-    /// Ends a tick of a feed, or of the host: its series without a sample at `label` get a gap, those that have been silent for as long as
-    /// samples are in memory give that back, and those that were silent for longer than `patience` are forgotten.
+    /// Ends a tick of a feed, or of the host: its series without a sample at `label` get a gap, those that have been
+    /// silent for as long as samples are in memory give that back, and those that were silent for longer than
+    /// `patience` are forgotten.
     ///
     /// States of series that are due to be saved go to `batch`.
     pub(crate) fn finish_tick(&mut self, feed: Option<&str>, label: Timestamp, patience: Duration, batch: &mut Batch) {
@@ -268,8 +269,8 @@ impl Engine {
         }
     }
 
-    /// Lets the model of a series take some of the samples that it is behind with. Those that were pushed go to `news`, the last ones of
-    /// what waits.
+    /// Lets the model of a series take some of the samples that it is behind with. Those that were pushed go to `news`,
+    /// the last ones of what waits.
     pub(crate) fn catch_up(&mut self, id: &str, batch: &mut Batch, news: &mut Vec<(Timestamp, f64)>) -> Next {
         let Some(entry) = self.entries.get_mut(id) else { return Next::Done };
         for _ in 0..STEPS_MAX {

@@ -21,8 +21,8 @@ pub(crate) const STEP_MAX: Duration = Duration::from_secs(3600);
 
 /// Something besides its host that a node reads, on a thread and with a step of its own.
 ///
-/// Its signals are stored, forecast and shown like those of the host. When two feeds, or a feed and the host, have a signal of
-/// the same name, it is the one's that came first.
+/// Its signals are stored, forecast and shown like those of the host. When two feeds, or a feed and the host, have a
+/// signal of the same name, it is the one's that came first.
 pub struct Feed {
     /// The name of the feed, in the store and in errors; unique among feeds.
     pub name: String,

@@ -1,10 +1,13 @@
-//! Streams of other hosts that are followed: each is a feed, whose signals are called `HOST/ID` and have the label `host`.
+//! Streams of other hosts that are followed: each is a feed, whose signals are called `HOST/ID` and have the label
+//! `host`.
 //!
-//! A stream is pushed and a feed is read, so between the two stands an [`Intake`] of two messages. Both ends count by the same
-//! wall clock; which of a message and the read that it is for comes first is a matter of microseconds. With room for one more,
-//! a message that comes just after its read is taken by the next one, and so are all that follow: the series is a step late and whole.
+//! A stream is pushed and a feed is read, so between the two stands an [`Intake`] of two messages. Both ends count by
+//! the same wall clock; which of a message and the read that it is for comes first is a matter of microseconds. With
+//! room for one more, a message that comes just after its read is taken by the next one, and so are all that follow:
+//! the series is a step late and whole.
 //!
-//! Whoever is at the other end is not trusted: the number of signals, the length of names and of queues are limited here.
+//! Whoever is at the other end is not trusted: the number of signals, the length of names and of queues are limited
+//! here.
 
 mod intake;
 mod lineup;
@@ -134,7 +137,8 @@ impl TakeIn {
     }
 
     fn take(&mut self, carries: Carries, number: u64, values: Vec<f64>) {
-        // Before a description, nobody knows what the values are; after one that was refused, the problem has been told.
+        // Before a description, nobody knows what the values are; after one that was refused, the problem has been
+        // told.
         let (Some(lineup), Some(described)) = (&self.lineup, &self.described) else { return };
         let mut intake = lock(&self.intake);
         if carries != described.carries || values.len() != lineup.signals.len() {

@@ -1,4 +1,5 @@
-//! The HTTP side of a node: reads requests, asks the [`Hub`], writes answers. `docs/formats/http.md` says what they mean.
+//! The HTTP side of a node: reads requests, asks the [`Hub`], writes answers. `docs/formats/http.md` says what they
+//! mean.
 //!
 //! Handlers hold no state of their own beyond limits. What takes long runs on [`Workers`]; what has many
 //! readers is made once by the [`Press`].

@@ -92,8 +92,8 @@ impl Facts {
     }
 }
 
-/// Goes to the store when it is dropped, also by a panic in the middle of a tick: what the engine has taken is stored, so that
-/// a series that was added has its name there.
+/// Goes to the store when it is dropped, also by a panic in the middle of a tick: what the engine has taken is stored,
+/// so that a series that was added has its name there.
 struct Handover<'a> {
     store: &'a Store,
     batch: Batch,
@@ -219,8 +219,8 @@ impl Hub {
         }
     }
 
-    /// Lets the model of a series take a piece of what it is behind with. Readers of events hear of pushed samples here, when there is a
-    /// forecast from them to tell.
+    /// Lets the model of a series take a piece of what it is behind with. Readers of events hear of pushed samples
+    /// here, when there is a forecast from them to tell.
     pub(crate) fn catch_up(&self, id: &str) -> Progress {
         let (mut batch, mut news) = (Batch::default(), Vec::new());
         let mut engine = self.engine();

@@ -1,7 +1,7 @@
 //! The service of one host: collect, store, forecast, serve.
 //!
-//! [`Node::start`] runs all of it. What it serves is specified in `docs/formats/http.md`, with the types of [`node_api`],
-//! and what it stores in `docs/formats/store.md`.
+//! [`Node::start`] runs all of it. What it serves is specified in `docs/formats/http.md`, with the types of
+//! [`node_api`], and what it stores in `docs/formats/store.md`.
 #![forbid(unsafe_code)]
 
 mod catch_up;

@@ -1,8 +1,8 @@
 //! Jobs of MPI programs on this host: which there are, and what is seen inside those that somebody looks at.
 //!
-//! Nothing is read of a job until somebody asks. From then on a thread of its own follows the job's rings, and gives up some seconds after
-//! the last question. What is in the folders was written by programs of this user, which may be broken or dead: what is wrong with
-//! a job is told as its problem.
+//! Nothing is read of a job until somebody asks. From then on a thread of its own follows the job's rings, and gives up
+//! some seconds after the last question. What is in the folders was written by programs of this user, which may be
+//! broken or dead: what is wrong with a job is told as its problem.
 
 mod answer;
 mod calls;
@@ -129,8 +129,8 @@ impl Jobs {
         self.ask(job, |follower, now| follower.detail(job, now, self.clock.wall()))
     }
 
-    /// The figures of a tree of a job and of one flow. The tree need not be named if it is the only one of which something was seen, the
-    /// flow if that of most calls is meant.
+    /// The figures of a tree of a job and of one flow. The tree need not be named if it is the only one of which
+    /// something was seen, the flow if that of most calls is meant.
     pub(crate) fn analysis(&self, job: &str, tree: Option<&str>, flow: Option<Flow>) -> Result<Analysis, JobsError> {
         self.ask(job, |follower, _| follower.analysis(tree, flow))?
             .map_err(|known| JobsError::UnknownTree { tree: tree.map(str::to_owned), known })?

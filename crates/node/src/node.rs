@@ -128,8 +128,8 @@ impl Server {
 }
 
 impl Node {
-    /// Starts a node that reads its host and `feeds`. When this returns, it listens, the store is open, the states of series are
-    /// restored, and the samplers run; models take beside that what came after their states.
+    /// Starts a node that reads its host and `feeds`. When this returns, it listens, the store is open, the states of
+    /// series are restored, and the samplers run; models take beside that what came after their states.
     ///
     /// # Errors
     /// [`StartError`]; nothing is left running then.
@@ -183,8 +183,9 @@ impl Node {
         &self.absent
     }
 
-    /// Waits until the node cannot go on, because the thread of its store or the task that accepts connections has ended, and says why. Whoever runs
-    /// the node then ends the process with an error, so that a service manager starts it again.
+    /// Waits until the node cannot go on, because the thread of its store or the task that accepts connections has
+    /// ended, and says why. Whoever runs the node then ends the process with an error, so that a service manager starts
+    /// it again.
     pub async fn failed(&self) -> String {
         loop {
             if let Some(reason) = self.failure() {

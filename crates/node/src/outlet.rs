@@ -1,7 +1,8 @@
 //! Streams that a node sends: what its host measures, or what it forecasts of it.
 //!
-//! An outlet is a mirror with an inlet that the sampler's tick goes into. The sampler never waits: what an inlet has no room for is
-//! dropped and counted, as is what a slow reader does not take. Forecasts are made on the outlet's own thread.
+//! An outlet is a mirror with an inlet that the sampler's tick goes into. The sampler never waits: what an inlet has no
+//! room for is dropped and counted, as is what a slow reader does not take. Forecasts are made on the outlet's own
+//! thread.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -208,7 +209,8 @@ impl Outlet {
         &self.settings.name
     }
 
-    /// Sends a tick of the host, and before it a description where the signals are others than last time. `unit` gives a signal's.
+    /// Sends a tick of the host, and before it a description where the signals are others than last time. `unit` gives
+    /// a signal's.
     pub(crate) fn take(&self, label: Timestamp, values: &[(Arc<str>, f64)], unit: impl Fn(&str) -> String) {
         let mut sending = self.sending();
         sending.take(label, values, unit);

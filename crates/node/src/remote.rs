@@ -1,7 +1,7 @@
 //! Servers that samples, forecasts and the node's own health are written to, beside the store.
 //!
-//! Each has a thread that makes chunks of what the ticks say, by the names and labels of `/metrics`, and puts them into a buffer;
-//! what sends them from there is the crate `remote_write`. Neither can hold the sampler up.
+//! Each has a thread that makes chunks of what the ticks say, by the names and labels of `/metrics`, and puts them into
+//! a buffer; what sends them from there is the crate `remote_write`. Neither can hold the sampler up.
 
 mod collector;
 mod outlet;
@@ -108,8 +108,8 @@ pub(crate) fn check(remotes: &[RemoteWrite]) -> Result<(), StartError> {
     Ok(())
 }
 
-/// The servers that are written to. When it is dropped, what is there is written into the buffers, what a few seconds allow is
-/// sent, and the threads end.
+/// The servers that are written to. When it is dropped, what is there is written into the buffers, what a few seconds
+/// allow is sent, and the threads end.
 #[derive(Debug, Default)]
 pub(crate) struct Remotes {
     remotes: Vec<Arc<Remote>>,

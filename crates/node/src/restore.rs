@@ -14,7 +14,8 @@ use crate::engine::{Engine, Entry, FeedPlan};
 use crate::schedule::times;
 use crate::store::{Batch, Opened, StoreError, read};
 
-/// A state that is older than its last sample by more is not gone on from: to begin anew from the last samples is less work.
+/// A state that is older than its last sample by more is not gone on from: to begin anew from the last samples is less
+/// work.
 const STATE_AGE_MAX: Duration = Duration::from_secs(2 * 3600);
 
 /// State that a node begins with.
@@ -88,8 +89,8 @@ fn entries(
     entries
 }
 
-/// The host's samples lie side by side, so one pass over the last stretch finds all of them. Series of feeds and pushed ones
-/// have their last samples anywhere.
+/// The host's samples lie side by side, so one pass over the last stretch finds all of them. Series of feeds and pushed
+/// ones have their last samples anywhere.
 fn load(
     opened: &Opened,
     engine: &Engine,

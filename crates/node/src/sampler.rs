@@ -109,7 +109,8 @@ impl Sampler {
 #[derive(Debug, Default)]
 pub(crate) struct Running(Vec<Thread>);
 
-/// Starts a thread for each sampler. A tick that panics is a gap, and the thread goes on with the next one that it can make.
+/// Starts a thread for each sampler. A tick that panics is a gap, and the thread goes on with the next one that it can
+/// make.
 ///
 /// # Errors
 /// When the system has no thread to give; those that were started have ended then.

@@ -6,8 +6,8 @@
 //! - A deadline that the thread slept through until after the next one is missed: its label gets no sample.
 //! - The wall clock runs ahead of the labels by more than a step (somebody set it forward, or the machine was
 //!   suspended): labels jump to the wall clock's grid, and deadlines with them. The labels between are a gap.
-//! - The wall clock is set back: labels go on along the monotonic clock, ahead of the wall. To go back with it would give
-//!   two samples the same label.
+//! - The wall clock is set back: labels go on along the monotonic clock, ahead of the wall. To go back with it would
+//!   give two samples the same label.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Looks ahead again and again: whether rules come true, and whether signals leave their usual range. Tells whoever is to be told.
+//! Looks ahead again and again: whether rules come true, and whether signals leave their usual range. Tells whoever is
+//! to be told.
 
 mod excursions;
 mod kept;
@@ -199,8 +200,8 @@ impl Warden {
         self.write();
     }
 
-    /// Asks how probable each rule is. Those that were asked longest ago come first, so that all have their turn, and of these, those that ask the
-    /// same outlook one after the other.
+    /// Asks how probable each rule is. Those that were asked longest ago come first, so that all have their turn, and
+    /// of these, those that ask the same outlook one after the other.
     fn ask(&mut self, now: Timestamp) {
         let mut watched: Vec<&mut Watched> = self.watched.iter_mut().collect();
         watched.sort_by_cached_key(|watched| (watched.asked(), watched.key()));

@@ -1,8 +1,9 @@
 //! Causes of detours, by what the kernel counted.
 //!
-//! Waiting in the scheduler's queue is measured in nanoseconds and therefore believed when it explains a good part of the detour. A
-//! count is believed when it moved by more than it does in as much time without a detour, which readings at random moments
-//! tell. The kernel says nothing of how long an interrupt took, so a detour with one is blamed on it, not measured to be of it.
+//! Waiting in the scheduler's queue is measured in nanoseconds and therefore believed when it explains a good part of
+//! the detour. A count is believed when it moved by more than it does in as much time without a detour, which readings
+//! at random moments tell. The kernel says nothing of how long an interrupt took, so a detour with one is blamed on it,
+//! not measured to be of it.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
 //! Kernel counters of a core and of the thread that works there, read between two quanta.
 //!
-//! Reading takes some tens of microseconds, which are left out of the quanta and of their time. What a counter moved by since the last
-//! reading happened during the detour that was the reason to read, or in the quanta before it; readings at random moments without
-//! a detour tell how much it moves anyway (`cause`).
+//! Reading takes some tens of microseconds, which are left out of the quanta and of their time. What a counter moved by
+//! since the last reading happened during the detour that was the reason to read, or in the quanta before it; readings
+//! at random moments without a detour tell how much it moves anyway (`cause`).
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -59,8 +59,8 @@ pub(crate) struct Reading {
 }
 
 impl Counters {
-    /// Opens what can be opened for core `cpu`, by the thread that is to work there, below `root`, which is `/proc`; and reads all of it a
-    /// few times.
+    /// Opens what can be opened for core `cpu`, by the thread that is to work there, below `root`, which is `/proc`;
+    /// and reads all of it a few times.
     #[must_use]
     pub(crate) fn open(root: &Path, cpu: u32, clock: &Stopwatch) -> Self {
         let mut missing = Vec::new();
@@ -217,8 +217,8 @@ fn no_column(cpu: u32) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("there is no column of core {cpu}"))
 }
 
-/// The counts of one core in /proc/interrupts or /proc/softirqs, which `procfs` does not read: a column for each core that is online,
-/// a line for each interrupt. Lines of the whole host (ERR, MIS) have fewer numbers and are left out.
+/// The counts of one core in /proc/interrupts or /proc/softirqs, which `procfs` does not read: a column for each core
+/// that is online, a line for each interrupt. Lines of the whole host (ERR, MIS) have fewer numbers and are left out.
 fn column(text: &str, cpu: u32) -> Option<Lines> {
     let mut lines = text.lines();
     let columns: Vec<&str> = lines.next()?.split_whitespace().collect();

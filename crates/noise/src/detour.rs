@@ -1,9 +1,9 @@
 //! Detours: quanta that took longer than undisturbed ones by more than chance and the clock explain.
 //!
-//! How long an undisturbed quantum takes is not its minimum, which is a lucky one, nor its median, which noise moves: it is the centre
-//! of a normal curve through the quickest quarter of the quanta, so that up to three quarters of them may be disturbed. It is found
-//! in windows of [`WINDOW`] quanta, since the processor's frequency changes; a core that is slower for a while is told of apart, as
-//! slow, and not as one long row of detours.
+//! How long an undisturbed quantum takes is not its minimum, which is a lucky one, nor its median, which noise moves:
+//! it is the centre of a normal curve through the quickest quarter of the quanta, so that up to three quarters of them
+//! may be disturbed. It is found in windows of [`WINDOW`] quanta, since the processor's frequency changes; a core that
+//! is slower for a while is told of apart, as slow, and not as one long row of detours.
 
 use mpi_run::ClockQuality;
 use statistics::{median, quantile_of_sorted};
@@ -81,8 +81,8 @@ impl Baseline {
 }
 
 impl Detection {
-    /// Finds them in quanta in the order of time. None as long as `whole_ns` was undisturbed, so that such ones do not tell how long
-    /// undisturbed ones take. Nothing is found where all are so long.
+    /// Finds them in quanta in the order of time. None as long as `whole_ns` was undisturbed, so that such ones do not
+    /// tell how long undisturbed ones take. Nothing is found where all are so long.
     #[must_use]
     pub(crate) fn of(lengths_ns: &[u32], clock_limit_ns: f64, whole_ns: Option<u32>) -> Self {
         let candidates = |quanta: &[u32]| -> Vec<u32> {
@@ -136,8 +136,8 @@ fn windows(lengths_ns: &[u32]) -> Vec<&[u32]> {
     whole.chunks(WINDOW).chain([last]).filter(|window| !window.is_empty()).collect()
 }
 
-/// Share of quanta in slow windows, and what those cost. Where quanta are told by what they lose of `whole_ns`, that is what
-/// being slow is a share of.
+/// Share of quanta in slow windows, and what those cost. Where quanta are told by what they lose of `whole_ns`, that is
+/// what being slow is a share of.
 fn slowness(windows: &[&[u32]], baselines: &[Baseline], whole_ns: Option<u32>) -> (f64, f64) {
     let centres: Vec<f64> = baselines.iter().map(|baseline| baseline.centre_ns).collect();
     let middle = median(&centres).unwrap_or(0.0);

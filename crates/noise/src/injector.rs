@@ -1,7 +1,8 @@
-//! Noise of known period and length, made on purpose: a thread on the core that is measured, which spins so long at each deadline.
+//! Noise of known period and length, made on purpose: a thread on the core that is measured, which spins so long at
+//! each deadline.
 //!
-//! Deadlines are absolute on the monotonic clock, so that late wake-ups do not add up, and a pulse ends its length after its deadline. What a
-//! measured thread loses to it is that and the switch back, some microseconds.
+//! Deadlines are absolute on the monotonic clock, so that late wake-ups do not add up, and a pulse ends its length
+//! after its deadline. What a measured thread loses to it is that and the switch back, some microseconds.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -64,7 +65,8 @@ impl Injector {
             let _ = is_ready.send(());
             Injected { not_bound, not_real_time, ..make_noise(injection, &asked) }
         })?;
-        // A measured thread with real-time priority would never let it begin. A thread that panicked is as much of an answer.
+        // A measured thread with real-time priority would never let it begin. A thread that panicked is as much of an
+        // answer.
         let _ = ready.recv();
         Ok(Self { stop, thread })
     }
@@ -111,8 +113,8 @@ fn make_noise(injection: Injection, stop: &AtomicBool) -> Injected {
     while sleep_until(deadline_ns, stop) {
         let late_ns = monotonic_ns() - deadline_ns;
         latest_ns = latest_ns.max(late_ns);
-        // The timer's interrupt and the switch to this thread are part of what is lost, so a pulse is counted from its deadline. One that
-        // the scheduler held back is not cut short for that.
+        // The timer's interrupt and the switch to this thread are part of what is lost, so a pulse is counted from its
+        // deadline. One that the scheduler held back is not cut short for that.
         let begun_ns = if 2 * late_ns <= length_ns { deadline_ns } else { deadline_ns + late_ns };
         while monotonic_ns() < begun_ns + length_ns {
             std::hint::spin_loop();

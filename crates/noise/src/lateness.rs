@@ -1,5 +1,5 @@
-//! Iterations that came late, as in Table 14 of Bongo's thesis (2007): a rank is late when its time exceeds its own median by more than
-//! a threshold, an iteration when any of its ranks is.
+//! Iterations that came late, as in Table 14 of Bongo's thesis (2007): a rank is late when its time exceeds its own
+//! median by more than a threshold, an iteration when any of its ranks is.
 
 use statistics::digest::{Digest, Summary};
 

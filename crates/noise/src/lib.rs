@@ -1,8 +1,8 @@
 //! Operating system noise: the time that the system takes from parallel programs, and from single cores.
 //!
-//! - On several ranks, under MPI ([`run()`]) or as threads of one process ([`run_threads`]): work of known length and an allreduce, repeatedly. An iteration in which any rank is late
-//!   delays all of them; how many there are, what they cost and on which hosts they begin is Bongo's Table 14 (thesis
-//!   of 2007, section 8.2).
+//! - On several ranks, under MPI ([`run()`]) or as threads of one process ([`run_threads`]): work of known length and
+//!   an allreduce, repeatedly. An iteration in which any rank is late delays all of them; how many there are, what they
+//!   cost and on which hosts they begin is Bongo's Table 14 (thesis of 2007, section 8.2).
 //! - On one host ([`run_alone`]): quanta of fixed work and of fixed time (Sottile and Minnich, "Analysis of
 //!   Microbenchmarks for Performance Tuning of Clusters", Cluster 2004) on each core. Their detours have a length, a
 //!   moment, often a period (`spectrum`, `train`) and sometimes a cause (`cause`, `tracing`).

@@ -10,9 +10,11 @@ use mpi_run::ClockQuality;
 use serde::{Deserialize, Serialize};
 use units::{Rank, span};
 
-/// Quanta or iterations of one rank or core that are kept: at 4 bytes for each quantum, or 8 for each iteration, 16 or 32 MiB.
+/// Quanta or iterations of one rank or core that are kept: at 4 bytes for each quantum, or 8 for each iteration, 16 or
+/// 32 MiB.
 pub(crate) const N_KEPT_MAX: u64 = 1 << 22;
-/// A quantum is at least so many looks at the clock, or steps of it, long; the looks then take no more than a twentieth of it.
+/// A quantum is at least so many looks at the clock, or steps of it, long; the looks then take no more than a twentieth
+/// of it.
 const QUANTUM_LOOKS_MIN: f64 = 20.0;
 /// Quanta of a run that can be told anything of.
 const N_QUANTA_MIN: u128 = 100;

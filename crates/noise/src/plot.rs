@@ -14,7 +14,8 @@ const N_PEAKS_NAMED: usize = 3;
 /// Bars of detour lengths to a tenfold.
 const BARS_PER_DECADE: f64 = 12.0;
 
-/// Quanta over time, lengths of detours, spectra, and late iterations of hosts: each that the result has, with a name for its file.
+/// Quanta over time, lengths of detours, spectra, and late iterations of hosts: each that the result has, with a name
+/// for its file.
 ///
 /// # Errors
 /// A record that is not what its kind says.

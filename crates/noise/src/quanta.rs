@@ -48,8 +48,9 @@ pub(crate) fn touched(n: u64) -> Vec<u32> {
     room
 }
 
-/// Does work of `turns` again and again until `until_ns` or until the room that [`touched`] made is full. After each piece, `look`
-/// is told when it ended and how long it took; when that says that it took time itself, what follows begins a stretch.
+/// Does work of `turns` again and again until `until_ns` or until the room that [`touched`] made is full. After each
+/// piece, `look` is told when it ended and how long it took; when that says that it took time itself, what follows
+/// begins a stretch.
 pub(crate) fn fixed_work(
     clock: &Stopwatch,
     turns: u64,
@@ -79,8 +80,8 @@ pub(crate) fn fixed_work(
     }
 }
 
-/// Counts how often work of `turns` ends within each of as many quanta as there is room for. A piece belongs to the quantum that it
-/// ends in, so that one that is interrupted for long leaves quanta of nothing behind it.
+/// Counts how often work of `turns` ends within each of as many quanta as there is room for. A piece belongs to the
+/// quantum that it ends in, so that one that is interrupted for long leaves quanta of nothing behind it.
 #[must_use]
 pub(crate) fn fixed_time(clock: &Stopwatch, turns: u64, quantum: Duration, n: u64, room: Vec<u32>) -> Counts {
     let quantum_ns = quantum.as_nanos() as u64;

@@ -141,7 +141,8 @@ pub struct RankTimes {
     pub medians_ns: [f64; 3],
     /// Share by which the work took longer when it was calibrated again, at the worst.
     pub drift_ratio: f64,
-    /// Share of the part in which the rank was ready to run, and others had its core; `None` where the kernel does not tell.
+    /// Share of the part in which the rank was ready to run, and others had its core; `None` where the kernel does not
+    /// tell.
     pub waited_ratio: Option<f64>,
 }
 

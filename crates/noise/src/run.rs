@@ -26,8 +26,8 @@ use together::together;
 
 pub use local::{LocalError, run_alone};
 
-/// Measures ranks under MPI together, and records what was found. Collective. `tell` hears what is done, how many milliseconds of it, and of
-/// how many.
+/// Measures ranks under MPI together, and records what was found. Collective. `tell` hears what is done, how many
+/// milliseconds of it, and of how many.
 ///
 /// # Errors
 /// On all ranks, when the result cannot be written or a rank cannot be bound to the core that noise is made on.
@@ -56,11 +56,12 @@ pub fn threads(n_threads: u32, clock: &Stopwatch) -> io::Result<Vec<Placement>> 
     })
 }
 
-/// Measures threads of this process together, one for each rank of `header`, as they are measured under MPI. `tell` hears what is done, how
-/// many milliseconds of it, and of how many.
+/// Measures threads of this process together, one for each rank of `header`, as they are measured under MPI. `tell`
+/// hears what is done, how many milliseconds of it, and of how many.
 ///
 /// # Errors
-/// When there can be no further thread, the result cannot be written, or a thread not be bound to the core that noise is made on.
+/// When there can be no further thread, the result cannot be written, or a thread not be bound to the core that noise
+/// is made on.
 pub fn run_threads(
     plan: &TogetherPlan,
     clock: Stopwatch,

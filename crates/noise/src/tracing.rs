@@ -1,7 +1,8 @@
 //! Activities of the kernel on a core and their times, by its tracepoints, for those who may read them.
 //!
-//! Tracing happens in an instance of our own below tracefs, so that nobody else's settings change; it is removed in the end, and so are
-//! those that killed runs left behind. The kernel's text gives microseconds. Writing an event down takes a fraction of one.
+//! Tracing happens in an instance of our own below tracefs, so that nobody else's settings change; it is removed in the
+//! end, and so are those that killed runs left behind. The kernel's text gives microseconds. Writing an event down
+//! takes a fraction of one.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader};
@@ -173,7 +174,8 @@ fn activities(trace: impl BufRead, stats: &str, thread: i32) -> io::Result<Activ
 }
 
 /// Time in nanoseconds, name and fields of a line such as
-/// `  kworker/1:2-77  [001] d.h2.  5021.123456: local_timer_entry: vector=236`. Names of threads may have spaces and brackets in them.
+/// `  kworker/1:2-77  [001] d.h2.  5021.123456: local_timer_entry: vector=236`. Names of threads may have spaces and
+/// brackets in them.
 fn event(line: &str) -> Option<(u64, &str, &str)> {
     if line.starts_with('#') {
         return None;

@@ -1,9 +1,10 @@
-//! Trains: detours of about the same length that come at even distances, such as a timer's ticks, a daemon's rounds, or noise
-//! that was made to be found.
+//! Trains: detours of about the same length that come at even distances, such as a timer's ticks, a daemon's rounds, or
+//! noise that was made to be found.
 //!
-//! A class of lengths at a time, the distances between neighbours propose periods; each is made exact over twice as many periods again
-//! and again (so that it never slips by one), and the detours that lie on its grid are counted. A train is told of when far more lie
-//! there than would by chance. Detours in between, and pulses that were not seen, do no harm.
+//! A class of lengths at a time, the distances between neighbours propose periods; each is made exact over twice as
+//! many periods again and again (so that it never slips by one), and the detours that lie on its grid are counted. A
+//! train is told of when far more lie there than would by chance. Detours in between, and pulses that were not seen, do
+//! no harm.
 
 use serde::{Deserialize, Serialize};
 use statistics::{Interval, bootstrap, median};
@@ -66,7 +67,8 @@ struct Grid {
     deviations: f64,
 }
 
-/// All trains among `detours`, which are in the order of time; the surest first. The same seed gives the same intervals.
+/// All trains among `detours`, which are in the order of time; the surest first. The same seed gives the same
+/// intervals.
 #[must_use]
 pub(crate) fn trains(detours: &[Detour], seed: u64) -> Vec<Train> {
     let mut found: Vec<(Grid, Vec<usize>)> = Vec::new();
@@ -108,7 +110,8 @@ fn train(grid: &Grid, members: &[usize], detours: &[Detour], seed: u64) -> Optio
     })
 }
 
-/// Detours by length: each class reaches over an octave and shares half of it with the next, so that no train lies on a border only.
+/// Detours by length: each class reaches over an octave and shares half of it with the next, so that no train lies on a
+/// border only.
 fn classes(detours: &[Detour]) -> Vec<Vec<usize>> {
     let half_octave = |detour: &Detour| (2.0 * detour.length_ns.max(1.0).log2()).floor() as i64;
     let steps: Vec<i64> = detours.iter().map(half_octave).collect();
@@ -153,8 +156,8 @@ fn proposals(times: &[f64], tolerance: f64) -> Vec<f64> {
     chosen.iter().map(|&(_, first, last)| distances[first.midpoint(last)]).collect()
 }
 
-/// Makes a period exact: by the distances over one period, two, four and so on, each known well enough by the last that it is clear
-/// which detours are so far apart.
+/// Makes a period exact: by the distances over one period, two, four and so on, each known well enough by the last that
+/// it is clear which detours are so far apart.
 fn refined(times: &[f64], proposed: f64, tolerance: f64) -> f64 {
     let span = times.last().copied().unwrap_or(0.0) - times.first().copied().unwrap_or(0.0);
     let mut period = proposed;

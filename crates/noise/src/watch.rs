@@ -51,7 +51,8 @@ pub(crate) struct Watched {
 }
 
 impl Watch {
-    /// Begins, on the thread that works on core `cpu`; `baseline` tells detours from other quanta while the run goes on.
+    /// Begins, on the thread that works on core `cpu`; `baseline` tells detours from other quanta while the run goes
+    /// on.
     #[must_use]
     pub(crate) fn start(clock: Stopwatch, cpu: u32, baseline: Baseline, seed: u64) -> Self {
         let mut counters = Counters::open(Path::new("/proc"), cpu, &clock);

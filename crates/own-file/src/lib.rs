@@ -61,8 +61,8 @@ pub fn create(path: &Path) -> io::Result<File> {
     open_with(OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600), path)
 }
 
-/// Opens the file at `path` to write behind all that is in it, and makes it if there is none. What several write at the same time does not
-/// mix as long as each writes it at once.
+/// Opens the file at `path` to write behind all that is in it, and makes it if there is none. What several write at the
+/// same time does not mix as long as each writes it at once.
 ///
 /// # Errors
 /// As those of [`create`].

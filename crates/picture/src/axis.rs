@@ -23,8 +23,8 @@ pub enum Scale {
 }
 
 impl Axis {
-    /// An axis over all finite `values`, with a little room at both ends; over 0 to 1 when there are none. On a logarithmic
-    /// axis values that are not positive do not count.
+    /// An axis over all finite `values`, with a little room at both ends; over 0 to 1 when there are none. On a
+    /// logarithmic axis values that are not positive do not count.
     #[must_use]
     pub fn over(label: impl Into<String>, scale: Scale, values: impl IntoIterator<Item = f64>) -> Self {
         let places = values.into_iter().map(|value| scale.apply(value)).filter(|place| place.is_finite());

@@ -14,7 +14,8 @@ const N_LEADS: usize = 5;
 /// Rates above this are not told apart: nobody listens so fast.
 const RATE_MAX: f64 = 4.0;
 
-/// The unlucky and the lucky course: one of five is worse, or better. One of ten would stall less still, and slow down more often than it is worth.
+/// The unlucky and the lucky course: one of five is worse, or better. One of ten would stall less still, and slow down
+/// more often than it is worth.
 const TAIL: f64 = 0.2;
 
 /// The number of checked forecasts before which the error is the model's own, which slows nobody down.
@@ -118,8 +119,8 @@ impl Arrivals {
         }
     }
 
-    /// Takes `arrived_seconds` of media that came in the last `elapsed_seconds`, both finite and at least 0. While a full
-    /// buffer `is_held_back`, arrival says nothing of what the sender could do: such seconds are left out.
+    /// Takes `arrived_seconds` of media that came in the last `elapsed_seconds`, both finite and at least 0. While a
+    /// full buffer `is_held_back`, arrival says nothing of what the sender could do: such seconds are left out.
     pub fn step(&mut self, arrived_seconds: f64, elapsed_seconds: f64, is_held_back: bool) {
         self.arrived_seconds += arrived_seconds;
         self.elapsed_seconds += elapsed_seconds;

@@ -1,7 +1,7 @@
 //! The least and greatest rate that play on without underflow or overflow over the look-ahead.
 //!
-//! With B seconds in a buffer of C, a reserve R, and over the next h seconds an expected rate of arrival e, an unlucky one a and a
-//! lucky one A, for each h of the forecast:
+//! With B seconds in a buffer of C, a reserve R, and over the next h seconds an expected rate of arrival e, an unlucky
+//! one a and a lucky one A, for each h of the forecast:
 //!
 //! ```text
 //! greatest = e + (B - R) / h                         what is expected lasts at one rate:      B + e h - r h >= R
@@ -11,9 +11,10 @@
 //!
 //! Decoding is held to the same: then B is what is decoded ahead, and e and a are rates of decoding.
 //!
-//! The second is the point of a forecast with an error: play goes on at r for the t seconds that it takes to be at the slowest rate s, and slower than s nobody
-//! wants it anyway. So a wide error slows nothing down that can wait. Where the M seconds that are left all arrive within h, play
-//! ends after M / r and not after h, and the first becomes `e M / (M - B)`.
+//! The second is the point of a forecast with an error: play goes on at r for the t seconds that it takes to be at the
+//! slowest rate s, and slower than s nobody wants it anyway. So a wide error slows nothing down that can wait. Where
+//! the M seconds that are left all arrive within h, play ends after M / r and not after h, and the first becomes
+//! `e M / (M - B)`.
 
 use crate::{Arrival, Limits, Reach, Situation};
 
@@ -45,8 +46,8 @@ const RESERVE_SHARE: f64 = 0.4;
 /// Reserve that stays decoded ahead of play, for a CPU that is lost between two samples.
 const DECODED_RESERVE_SECONDS: f64 = 1.0;
 
-/// The way from the requested rate to the slowest takes 10 s at the greatest slew and the usual limits, half of it at the old rate in
-/// effect; and the forecast is a second old at most.
+/// The way from the requested rate to the slowest takes 10 s at the greatest slew and the usual limits, half of it at
+/// the old rate in effect; and the forecast is a second old at most.
 const REACTION_SECONDS: f64 = 6.0;
 
 /// The bounds; without a forecast there are none.
@@ -162,7 +163,8 @@ mod tests {
             arrival.reaches.iter_mut().for_each(|reach| reach.least_rate = least_rate);
             greatest(&situation)
         };
-        // 6 + 0.7 * 32 s, of which 26 s at 0.8 take 20.8: 7.6 s are left for the first 6, and what is expected allows less.
+        // 6 + 0.7 * 32 s, of which 26 s at 0.8 take 20.8: 7.6 s are left for the first 6, and what is expected allows
+        // less.
         assert!((with_least(0.7) - 1.1875).abs() < 1e-12);
         assert!((with_least(0.65) - 1.0).abs() < 1e-12, "{}", with_least(0.65));
         assert!(with_least(0.5) < 0.5, "now or never");

@@ -1,4 +1,5 @@
-//! Laws that choose the rate, one file each. Each is a pure function of the state before, the situation and the time between them.
+//! Laws that choose the rate, one file each. Each is a pure function of the state before, the situation and the time
+//! between them.
 
 mod arrival;
 mod dash_js;
@@ -100,8 +101,8 @@ impl Law {
         matches!(self, Self::Restricted | Self::Arrival)
     }
 
-    /// The state after `elapsed_seconds`, at least 0, in which `state` was in force and that led to `situation`. The rate is within the
-    /// limits, whatever the law says.
+    /// The state after `elapsed_seconds`, at least 0, in which `state` was in force and that led to `situation`. The
+    /// rate is within the limits, whatever the law says.
     #[must_use]
     pub fn step(self, state: State, situation: &Situation, limits: Limits, elapsed_seconds: f64) -> State {
         // Infinity means that no rate was heard, and no sum of times may become it.

@@ -1,14 +1,15 @@
 //! Lead of sound: the sound that has to be put out before it is heard, so that a process that is kept from working for
 //! a moment is not late.
 //!
-//! A device, or whatever stands for one, plays block after block. It runs dry when the player does not put out the next in time: because the kernel lets it
-//! wait, or because a block takes longer to make than to play. The first is met by a lead, the second by a cheaper tier, and both are seen in
-//! what is waiting to be heard.
+//! A device, or whatever stands for one, plays block after block. It runs dry when the player does not put out the next
+//! in time: because the kernel lets it wait, or because a block takes longer to make than to play. The first is met by
+//! a lead, the second by a cheaper tier, and both are seen in what is waiting to be heard.
 
 /// The usual lead. The kernel's quotas stop a process for up to a tenth of a second, and a block comes on top.
 pub const LEAD_SECONDS: f64 = 0.2;
 
-/// The lead where the processor is foreseen to be short: quotas of longer periods, and blocks that take long themselves. Keys are obeyed so much later, too.
+/// The lead where the processor is foreseen to be short: quotas of longer periods, and blocks that take long
+/// themselves. Keys are obeyed so much later, too.
 pub const BUSY_LEAD_SECONDS: f64 = 1.0;
 
 /// Share of the usual lead: with less than that waiting, blocks have to be made faster.

@@ -1,8 +1,9 @@
 //! The rate at which a medium plays on without a break, decided from its buffer and a forecast of what arrives.
 //!
 //! Rates are media seconds per second: of arrival, what comes into the buffer; of play, what leaves it. Nothing here
-//! reads a clock or does I/O: the caller says how much time has passed. The two modes are those of the specification behind
-//! this project's patent reply ([0024]): [`Law::Arrival`] plays as media arrive, [`Law::Restricted`] plays as the listener asked while that goes well.
+//! reads a clock or does I/O: the caller says how much time has passed. The two modes are those of the specification
+//! behind this project's patent reply ([0024]): [`Law::Arrival`] plays as media arrive, [`Law::Restricted`] plays as
+//! the listener asked while that goes well.
 
 #![forbid(unsafe_code)]
 

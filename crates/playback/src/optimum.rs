@@ -1,17 +1,17 @@
 //! Optimum of somebody who knows all that comes: the least silence, and with that the least distance from the requested
 //! rate.
 //!
-//! Backwards, the least buffer with which play goes on at the slowest rate `s` from a step on; then forwards, the requested rate
-//! `q` as long as that much stays, and no slower than it takes otherwise:
+//! Backwards, the least buffer with which play goes on at the slowest rate `s` from a step on; then forwards, the
+//! requested rate `q` as long as that much stays, and no slower than it takes otherwise:
 //!
 //! ```text
 //! need[i] = clamp(need[i + 1] + s dt - a[i], 0, C)
 //! rate[i] = clamp((B[i] + a[i] - need[i + 1]) / dt, s, q)        0, a break, if B[i] + a[i] < s dt
 //! ```
 //!
-//! with `a` that arrives in a step, B in the buffer and C that it can hold. Slowing down later than this breaks off, and earlier fills a
-//! buffer that would have been filled anyway. Nobody has to slew here, or to fill a start-up buffer after a break: it is a bound, which no law
-//! can reach everywhere.
+//! with `a` that arrives in a step, B in the buffer and C that it can hold. Slowing down later than this breaks off,
+//! and earlier fills a buffer that would have been filled anyway. Nobody has to slew here, or to fill a start-up buffer
+//! after a break: it is a bound, which no law can reach everywhere.
 
 /// The start and the limits of play.
 #[derive(Clone, Copy, Debug)]

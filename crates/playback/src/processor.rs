@@ -6,9 +6,10 @@
 //! lost  = WORSE * what the worst busy stretch took, remembered for minutes
 //! ```
 //!
-//! Busy stretches come back, later than any forecast of half a minute sees: so what the last ones took is made ahead, too.
-//! The share is what the work itself got while it ran, forecast; where somebody else measures or forecasts what a process would get (a sensor,
-//! a node), the lower of both counts. A busy stretch that is foreseen is lived through from what was made before it.
+//! Busy stretches come back, later than any forecast of half a minute sees: so what the last ones took is made ahead,
+//! too. The share is what the work itself got while it ran, forecast; where somebody else measures or forecasts what a
+//! process would get (a sensor, a node), the lower of both counts. A busy stretch that is foreseen is lived through
+//! from what was made before it.
 
 use predict::Policy;
 
@@ -21,8 +22,8 @@ pub const AHEAD_SECONDS_MIN: f64 = 4.0;
 /// The most media that are made ahead: half a minute at 0.4 of the rate.
 pub const AHEAD_SECONDS_MAX: f64 = 20.0;
 
-/// Decoding and stretching should be forecast to be so much faster than play, also if it goes badly; less, and the tier goes down before a
-/// block is late.
+/// Decoding and stretching should be forecast to be so much faster than play, also if it goes badly; less, and the tier
+/// goes down before a block is late.
 const SPARE_MIN: f64 = 1.5;
 
 /// And so much of that before it goes up again, at the higher tier's cost: tiers that change back and forth are heard.
@@ -38,7 +39,8 @@ const SAVING: f64 = 0.9;
 /// Rates this near to 1 are 1, but for rounding.
 const NEAR_ONE: f64 = 1e-9;
 
-/// The next busy stretch may be so much worse than the last: bounds that do not know when it ends keep something in hand.
+/// The next busy stretch may be so much worse than the last: bounds that do not know when it ends keep something in
+/// hand.
 const WORSE: f64 = 1.5;
 
 /// Memory of the worst busy stretch, in seconds: after ten minutes a third of it is left.
@@ -134,7 +136,8 @@ impl Processor {
         (AHEAD_SECONDS_MIN + losses.fold(WORSE * self.lost_seconds, f64::max)).min(AHEAD_SECONDS_MAX)
     }
 
-    /// Processor seconds that a media second takes at this tier, as far as it was measured: at the next lower one that was, otherwise.
+    /// Processor seconds that a media second takes at this tier, as far as it was measured: at the next lower one that
+    /// was, otherwise.
     #[must_use]
     pub fn cost_seconds(&self, tier: Tier) -> Option<f64> {
         let known = |idx: &usize| self.costs[*idx].is_some_and(|cost| cost > 0.0);
@@ -142,13 +145,15 @@ impl Processor {
         nearest.and_then(|idx| self.costs[idx])
     }
 
-    /// The rate that decoding and stretching will keep up with at this tier. `offered` is what others say of the share of a core that there will be.
+    /// The rate that decoding and stretching will keep up with at this tier. `offered` is what others say of the share
+    /// of a core that there will be.
     #[must_use]
     pub fn forecast(&self, tier: Tier, offered: Option<&Arrival>) -> Option<Arrival> {
         self.forecast_at(self.cost_seconds(tier)?, offered)
     }
 
-    /// The same at the cheapest tier that stretches, as far as it was used: play has to slow down only where that is too slow.
+    /// The same at the cheapest tier that stretches, as far as it was used: play has to slow down only where that is
+    /// too slow.
     #[must_use]
     pub fn most_forecast(&self, offered: Option<&Arrival>) -> Option<Arrival> {
         let costs = self.costs[..Tier::None as usize].iter().flatten();
@@ -165,8 +170,9 @@ impl Processor {
         Some(share.times(1.0 / cost))
     }
 
-    /// The tier to go on with where `rate` is played and `requested_rate` was asked for. A lower one is tried where the tier in use is foreseen to fall behind, and kept where it
-    /// costs less. None is for rates near 1 alone, which it plays at 1.
+    /// The tier to go on with where `rate` is played and `requested_rate` was asked for. A lower one is tried where the
+    /// tier in use is foreseen to fall behind, and kept where it costs less. None is for rates near 1 alone, which it
+    /// plays at 1.
     #[must_use]
     pub fn next_tier(&self, tier: Tier, rate: f64, requested_rate: f64, offered: Option<&Arrival>) -> Tier {
         let is_near_one = (rate - 1.0).abs() <= NEAR_ONE;

@@ -118,7 +118,8 @@ pub struct Outcome {
     pub rms_deviation: f64,
     /// The greatest change of the rate within a second of unbroken play.
     pub slew_per_second: f64,
-    /// The least time without sound that any law could have within the same limits and with the same start, were it to know what comes.
+    /// The least time without sound that any law could have within the same limits and with the same start, were it to
+    /// know what comes.
     pub least_stalled_seconds: f64,
     /// And with that the least mean deviation.
     pub least_mean_deviation: f64,
@@ -262,7 +263,8 @@ impl<'a> Player<'a> {
         if let Some(processor) = &mut self.processor
             && trace.limits_decoding()
         {
-            // A processor second is what full search takes for a media second; whether there was more to do or not does not matter to the share.
+            // A processor second is what full search takes for a media second; whether there was more to do or not does
+            // not matter to the share.
             let work = Work {
                 processor_seconds: by_full_search * STEP_SECONDS,
                 busy_seconds: STEP_SECONDS,
@@ -404,7 +406,8 @@ mod tests {
         }
     }
 
-    /// 32 streams that are stretched and not decoded. A core keeps up with full search at twice the rate, and for 20 s of each minute at 0.6.
+    /// 32 streams that are stretched and not decoded. A core keeps up with full search at twice the rate, and for 20 s
+    /// of each minute at 0.6.
     fn streams_in_bursts(heeds_processor: bool) -> Outcome {
         let shares: Vec<f64> = (0..60).map(|second| if second >= 40 { 0.3 } else { 1.0 }).collect();
         let shares = Trace::of_rates("shares", 1.0, &shares).unwrap();
@@ -481,7 +484,8 @@ mod tests {
                 prop_assert!(step.rate == 0.0 || (limits.slowest(1.0)..=limits.fastest(1.0)).contains(&step.rate), "{step:?}");
             }
             prop_assert!(misled.slew_per_second <= 0.02 + 1e-9, "{}", misled.slew_per_second);
-            // Played slower, a break falls elsewhere, and its start-up buffer may fill while less arrives: at most so often as there are breaks less.
+            // Played slower, a break falls elsewhere, and its start-up buffer may fill while less arrives: at most so
+            // often as there are breaks less.
             let most = alone.stalled_seconds + FILL_SECONDS_MAX;
             prop_assert!(misled.stalled_seconds <= most, "{} s and {} s", misled.stalled_seconds, alone.stalled_seconds);
         }

@@ -260,8 +260,8 @@ impl Stretcher {
     /// Takes samples to be played at `rate`. They are kept until [`Stretcher::pull`] has played them.
     ///
     /// # Errors
-    /// If the rate is not one of [`RATES`], if the last frame is not whole, or after [`Stretcher::finish`]. No sample is
-    /// taken then.
+    /// If the rate is not one of [`RATES`], if the last frame is not whole, or after [`Stretcher::finish`]. No sample
+    /// is taken then.
     pub fn push(&mut self, samples: &[f32], rate: f64) -> Result<(), Error> {
         if !RATES.contains(&rate) {
             return Err(Error::Rate { rate });

@@ -1,4 +1,5 @@
-//! What an ARFIMA costs on a recorded CPU trace: a fit by either method, and a step with thirty means and standard errors.
+//! What an ARFIMA costs on a recorded CPU trace: a fit by either method, and a step with thirty means and standard
+//! errors.
 
 use std::hint::black_box;
 

@@ -1,4 +1,5 @@
-//! Rates of a fleet beside those of a loop over single predictors: fits, and steps with thirty means and standard errors.
+//! Rates of a fleet beside those of a loop over single predictors: fits, and steps with thirty means and standard
+//! errors.
 //!
 //! Criterion prints them as elements per second, an element being a series.
 

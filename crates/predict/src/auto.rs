@@ -208,8 +208,8 @@ impl Auto {
 
     /// Means and standard errors; `n_missing` is how many samples are missing since the last known one.
     ///
-    /// The variance is that of the candidates' mixture, by which their disagreement counts too, blended with the measured
-    /// squared errors of what they said together.
+    /// The variance is that of the candidates' mixture, by which their disagreement counts too, blended with the
+    /// measured squared errors of what they said together.
     pub(crate) fn forecast_into(&self, n_missing: usize, means: &mut [f64], standard_errors: &mut [f64]) {
         let n_leads = means.len();
         means.fill(0.0);

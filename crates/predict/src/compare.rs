@@ -11,7 +11,8 @@ pub struct Comparison {
     pub n: usize,
     /// Mean loss of the first less that of the second: negative when the first is better. In the unit of the loss.
     pub difference: f64,
-    /// The difference over its standard error, with the small-sample correction of Harvey, Leybourne and Newbold (1997).
+    /// The difference over its standard error, with the small-sample correction of Harvey, Leybourne and Newbold
+    /// (1997).
     pub statistic: f64,
     /// The probability of a statistic this far or farther from 0 on either side if both were equally good, by Student's
     /// distribution with n - 1 degrees of freedom.
@@ -62,8 +63,8 @@ pub enum CompareError {
 /// Minimum number of moments; with fewer, even the correction does not help.
 const N_MIN: usize = 8;
 
-/// Compares the errors that two forecasters made at the same moments, `lead` steps ahead. A moment at which either is not
-/// finite is a gap.
+/// Compares the errors that two forecasters made at the same moments, `lead` steps ahead. A moment at which either is
+/// not finite is a gap.
 ///
 /// Errors of good forecasts `lead` steps ahead are correlated over less than `lead` steps, and the autocovariances of
 /// the differences up to there make the variance of their mean.

@@ -1,7 +1,7 @@
 //! Cost of a fit, counted in operations and never in seconds, so that the same text has the same cost everywhere.
 //!
-//! An operation is a multiplication with an addition, about one to a nanosecond. The constants come from timing each fit on
-//! 600 samples; searches are taken to be as long as they are on series that the model suits.
+//! An operation is a multiplication with an addition, about one to a nanosecond. The constants come from timing each
+//! fit on 600 samples; searches are taken to be as long as they are on series that the model suits.
 
 use crate::spec::{ArMethod, Method, Orders, Spec};
 

@@ -1,9 +1,10 @@
 //! Limit on the work of a fit: whatever searches or loops for long counts its operations here, and ends early when the
 //! operations are too many or the fit is cancelled.
 //!
-//! The count belongs to the thread, as a fit does, so that it need not be handed through every search; tokio counts what a task may do in
-//! one turn in the same way. An operation is what it is in [`Spec::fit_cost`](crate::Spec::fit_cost): the same fit counts the same
-//! everywhere, so where it ends does not depend on how fast the machine is.
+//! The count belongs to the thread, as a fit does, so that it need not be handed through every search; tokio counts
+//! what a task may do in one turn in the same way. An operation is what it is in
+//! [`Spec::fit_cost`](crate::Spec::fit_cost): the same fit counts the same everywhere, so where it ends does not depend
+//! on how fast the machine is.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -59,7 +60,8 @@ impl Drop for Restore {
     }
 }
 
-/// Does `work` with so many operations at most. Within work that has fewer left or is cancelled, these are its limits too.
+/// Does `work` with so many operations at most. Within work that has fewer left or is cancelled, these are its limits
+/// too.
 ///
 /// # Errors
 /// How it ended; then what `work` gave is worth nothing.
@@ -82,8 +84,8 @@ pub(crate) fn within<T>(limit: u64, cancel: Option<&Cancel>, work: impl FnOnce()
     }
 }
 
-/// Counts so many operations that are about to be made, and says whether they may. Work that may not ends as soon as it can,
-/// in whatever state.
+/// Counts so many operations that are about to be made, and says whether they may. Work that may not ends as soon as it
+/// can, in whatever state.
 #[must_use]
 pub(crate) fn spend(n_operations: usize) -> bool {
     EFFORT.with_borrow_mut(|effort| {

@@ -78,8 +78,8 @@ impl Evaluator {
         self.track(lead).map_or_else(Vec::new, Track::errors)
     }
 
-    /// Whether the one-step errors are noise, and whether it is normal: over the errors that the score of lead 1 is over, with
-    /// gaps where they were. `None` where lead 1 is not scored.
+    /// Whether the one-step errors are noise, and whether it is normal: over the errors that the score of lead 1 is
+    /// over, with gaps where they were. `None` where lead 1 is not scored.
     #[must_use]
     pub fn residuals(&self) -> Option<Residuals> {
         self.track(1).map(|track| Residuals::test(&track.errors_and_gaps(), None, 0))
@@ -202,7 +202,8 @@ mod tests {
             evaluator.step(f64::NAN, Some(&forecast(&[0.0], 1.0)));
             evaluator.step(error, None);
         }
-        // Half widths 0.674, 1.282, 1.960; beyond the upper end an error costs 2/(1 - confidence) = 4, 10, 40 times what it is.
+        // Half widths 0.674, 1.282, 1.960; beyond the upper end an error costs 2/(1 - confidence) = 4, 10, 40 times
+        // what it is.
         let expected = [(0.674_489_750, 4.0), (1.281_551_566, 10.0), (1.959_963_985, 40.0)]
             .map(|(reach, price)| 2.0 * reach + price * (4.0 - reach) / 2.0);
         let IntervalScores { p50, p80, p95 } = evaluator.scores()[0].interval_scores.unwrap();

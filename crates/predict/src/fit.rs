@@ -206,8 +206,8 @@ pub fn fit(spec: &Spec, samples: &[f64]) -> Result<Model, FitError> {
 
 /// Fits as [`fit`] does, in `limit` operations at most, and only until `cancel` cancels.
 ///
-/// One that is taken to cost more ([`Spec::fit_cost`]) is not begun. Where one ends that is not done in time depends on the
-/// samples alone.
+/// One that is taken to cost more ([`Spec::fit_cost`]) is not begun. Where one ends that is not done in time depends on
+/// the samples alone.
 ///
 /// # Errors
 /// As [`fit`], and [`FitError::TooDear`], [`FitError::TooLong`] and [`FitError::Cancelled`].

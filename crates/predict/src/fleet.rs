@@ -17,11 +17,13 @@ use lanes::Lanes;
 
 /// Predictors of one specification, one for each of many series, moved together.
 ///
-/// Series `i` forecasts what a [`Predictor`] of its own would, to the last bit. Linear models of whole orders (AR, MA, ARMA,
-/// ARIMA) lie side by side in memory, four series to a row; others step one by one. With the feature `rayon` the work is shared
-/// among the threads of rayon's pool that the caller is in, and the result does not depend on how many there are.
+/// Series `i` forecasts what a [`Predictor`] of its own would, to the last bit. Linear models of whole orders (AR, MA,
+/// ARMA, ARIMA) lie side by side in memory, four series to a row; others step one by one. With the feature `rayon` the
+/// work is shared among the threads of rayon's pool that the caller is in, and the result does not depend on how many
+/// there are.
 ///
-/// A series whose fit failed keeps its place: [`Fleet::failure`] says why, steps leave it alone, and its forecasts are NaN.
+/// A series whose fit failed keeps its place: [`Fleet::failure`] says why, steps leave it alone, and its forecasts are
+/// NaN.
 ///
 /// ```
 /// use predict::Fleet;
@@ -57,8 +59,8 @@ impl Fleet {
         Self::of_slots(spec.clone(), slots)
     }
 
-    /// `n_series` series without a model, to be filled by [`Fleet::refit`] and [`Fleet::replace`]: one after the other as
-    /// samples suffice, or from predictors that were saved.
+    /// `n_series` series without a model, to be filled by [`Fleet::refit`] and [`Fleet::replace`]: one after the other
+    /// as samples suffice, or from predictors that were saved.
     #[must_use]
     pub fn vacant(spec: &Spec, n_series: usize) -> Self {
         Self::fit(spec, &vec![[]; n_series])

@@ -26,7 +26,8 @@ pub struct Forecast {
 }
 
 impl Forecast {
-    /// A forecast of another make, with normal intervals: for each lead its mean and standard error, NaN where there is none.
+    /// A forecast of another make, with normal intervals: for each lead its mean and standard error, NaN where there is
+    /// none.
     ///
     /// # Panics
     /// When there are not as many of the one as of the other.
@@ -55,7 +56,8 @@ impl Forecast {
     }
 
     /// Moves every mean and every end of an interval that lies outside of `[min, max]` to the nearer of the two, for
-    /// quantities that cannot be there, such as a share above 1. Standard errors stay: they tell how unsure the model is.
+    /// quantities that cannot be there, such as a share above 1. Standard errors stay: they tell how unsure the model
+    /// is.
     ///
     /// # Panics
     /// When `min` is above `max`, or either is NaN.

@@ -35,12 +35,13 @@ impl Inference {
     /// ETS and TAR have likelihoods that are conditional: on the state before the first sample, which counts among the
     /// parameters, and on the first p samples. Of them and of the standard errors see the models.
     ///
-    /// The likelihood of the others is the exact one of a Gaussian process with the model's coefficients, however they were found, and with the
-    /// innovation variance that makes it greatest: the criteria that follow from it compare models of all methods. They do not
-    /// compare ARIMA models that difference a different number of times, because those are likelihoods of different samples.
-    /// Standard errors are those of the model's own method: from the normal equations for least squares, from the curvature of the
-    /// likelihood for maximum likelihood (as R's `arima`), and those of a long series for Yule-Walker and Burg (as R's `ar`). They
-    /// are absent where the samples do not determine the coefficients.
+    /// The likelihood of the others is the exact one of a Gaussian process with the model's coefficients, however they
+    /// were found, and with the innovation variance that makes it greatest: the criteria that follow from it compare
+    /// models of all methods. They do not compare ARIMA models that difference a different number of times, because
+    /// those are likelihoods of different samples. Standard errors are those of the model's own method: from the normal
+    /// equations for least squares, from the curvature of the likelihood for maximum likelihood (as R's `arima`), and
+    /// those of a long series for Yule-Walker and Burg (as R's `ar`). They are absent where the samples do not
+    /// determine the coefficients.
     #[must_use]
     pub fn of(model: &Model, samples: &[f64]) -> Option<Self> {
         let samples = model.spec().latest(samples);
@@ -71,7 +72,8 @@ impl Inference {
         self.log_likelihood.map(|log_likelihood| -2.0 * log_likelihood + 2.0 * self.n_estimated() as f64)
     }
 
-    /// Akaike's criterion corrected for few samples (Hurvich and Tsai 1989); `None` where the samples are too few for it.
+    /// Akaike's criterion corrected for few samples (Hurvich and Tsai 1989); `None` where the samples are too few for
+    /// it.
     #[must_use]
     pub fn aicc(&self) -> Option<f64> {
         let (k, n) = (self.n_estimated() as f64, self.n_samples as f64);

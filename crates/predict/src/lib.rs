@@ -19,8 +19,8 @@
 //!   included. When samples return, the forecasts that stood in for the missing ones remain as history.
 //! - The [`Evaluator`] scores nothing against a gap; such forecasts are counted as unscored.
 //!
-//! Floor 2: no I/O, no clock, and no threads but, with the feature `rayon`, the worker pool that a [`Fleet`] shares its work
-//! among.
+//! Floor 2: no I/O, no clock, and no threads but, with the feature `rayon`, the worker pool that a [`Fleet`] shares its
+//! work among.
 #![forbid(unsafe_code)]
 
 mod auto;

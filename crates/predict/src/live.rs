@@ -1,26 +1,26 @@
 //! A series from its first sample on: who forecasts it, when its model is fitted, and what a gap does.
 //!
-//! A [`Policy`] is the plan, a plain value with a text; a [`Live`] is one series that follows it, and a [`LiveFleet`] many
-//! series that are sampled together. Whoever gives the same samples to the same policy gets the same forecasts, intervals
-//! included.
+//! A [`Policy`] is the plan, a plain value with a text; a [`Live`] is one series that follows it, and a [`LiveFleet`]
+//! many series that are sampled together. Whoever gives the same samples to the same policy gets the same forecasts,
+//! intervals included.
 //!
 //! # The life of a series
 //!
-//! It begins with its first known sample; until the first fit it is in its warm-up. With two known samples LAST forecasts, with an error bar that is measured anew as the
-//! series grows. At the policy's first length the model is fitted, again as the series grows to a window, and then
-//! every so often for as long as the policy says. When a fit fails, the samples are not what the model takes them to be: LAST
-//! forecasts again, and the fit is tried again a few samples later. After a gap as long as the window nothing is known any
-//! more, and the series begins anew.
+//! It begins with its first known sample; until the first fit it is in its warm-up. With two known samples LAST
+//! forecasts, with an error bar that is measured anew as the series grows. At the policy's first length the model is
+//! fitted, again as the series grows to a window, and then every so often for as long as the policy says. When a fit
+//! fails, the samples are not what the model takes them to be: LAST forecasts again, and the fit is tried again a few
+//! samples later. After a gap as long as the window nothing is known any more, and the series begins anew.
 //!
 //! # What it depends on
 //!
-//! On the policy, the samples, their numbers and the fits that somebody cancelled ([`Live::cancel_task`], counted as part of the
-//! life); not on clocks, threads or chance. A fit that succeeds leaves nothing of what was before but the samples in its
-//! window, and fits of a full window are due at numbers that are multiples of `every`. So whoever takes a series over needs only its last
-//! [`Policy::n_replayed`] samples and their numbers, if the policy goes on fitting.
+//! On the policy, the samples, their numbers and the fits that somebody cancelled ([`Live::cancel_task`], counted as
+//! part of the life); not on clocks, threads or chance. A fit that succeeds leaves nothing of what was before but the
+//! samples in its window, and fits of a full window are due at numbers that are multiples of `every`. So whoever takes
+//! a series over needs only its last [`Policy::n_replayed`] samples and their numbers, if the policy goes on fitting.
 //!
-//! Fits are made in the step, or elsewhere: then they are handed out as tasks. One that is installed before the next step
-//! leaves the same state as one made in the step. One that comes later leaves that state too, as of then.
+//! Fits are made in the step, or elsewhere: then they are handed out as tasks. One that is installed before the next
+//! step leaves the same state as one made in the step. One that comes later leaves that state too, as of then.
 
 mod course;
 mod fleet;
@@ -178,7 +178,8 @@ impl Live {
         self
     }
 
-    /// The same with fits made elsewhere: steps make none of the model, and [`Live::take_task`] hands out those that are due.
+    /// The same with fits made elsewhere: steps make none of the model, and [`Live::take_task`] hands out those that
+    /// are due.
     #[must_use]
     pub fn with_deferred_fits(mut self) -> Self {
         self.fits = Fits::Elsewhere;
@@ -194,8 +195,8 @@ impl Live {
         self
     }
 
-    /// Takes the next sample. One that is not finite is a gap (see the crate's documentation), and nothing at all ahead of the
-    /// first known one.
+    /// Takes the next sample. One that is not finite is a gap (see the crate's documentation), and nothing at all ahead
+    /// of the first known one.
     pub fn step(&mut self, sample: f64) {
         let sample = if sample.is_finite() { sample } else { f64::NAN };
         match &mut self.speaker {
@@ -223,8 +224,8 @@ impl Live {
         self.course.pass(n - n_felt);
     }
 
-    /// Takes many samples at once: as by [`Live::step`], but fits that a later one makes vain are left out, and all others
-    /// are made here.
+    /// Takes many samples at once: as by [`Live::step`], but fits that a later one makes vain are left out, and all
+    /// others are made here.
     pub fn replay(&mut self, samples: &[f64]) {
         let deferred = std::mem::replace(&mut self.fits, Fits::Here);
         let mut course = self.course;
@@ -290,8 +291,8 @@ impl Live {
         }
     }
 
-    /// The numbers of the samples after which fits were cancelled, ascending; with them ([`Live::with_cancelled`]) a replay of the
-    /// samples comes to the same state.
+    /// The numbers of the samples after which fits were cancelled, ascending; with them ([`Live::with_cancelled`]) a
+    /// replay of the samples comes to the same state.
     pub fn cancelled(&self) -> impl Iterator<Item = u64> {
         self.cancelled.iter().copied()
     }

@@ -135,8 +135,9 @@ impl Model {
         }
     }
 
-    /// The estimates by their names: `phi1`, …, `theta1`, …, `d`, `mean`; the constants of ETS and TAR have names of their own, a
-    /// `window` is the length of the one in use, and `period1` and `found1` are lengths of seasons in steps. Empty for LAST, and for NWS and AUTO, which have members instead.
+    /// The estimates by their names: `phi1`, …, `theta1`, …, `d`, `mean`; the constants of ETS and TAR have names of
+    /// their own, a `window` is the length of the one in use, and `period1` and `found1` are lengths of seasons in
+    /// steps. Empty for LAST, and for NWS and AUTO, which have members instead.
     #[must_use]
     pub fn parameters(&self) -> Vec<Parameter> {
         let plain = |name: &str, value: f64| Parameter { name: name.to_owned(), value, standard_error: None };
@@ -166,7 +167,8 @@ impl Model {
         }
     }
 
-    /// Those of [`Model::standings`] that have a word in the forecast of some lead; the heaviest at the next sample first.
+    /// Those of [`Model::standings`] that have a word in the forecast of some lead; the heaviest at the next sample
+    /// first.
     #[must_use]
     pub fn speakers(&self) -> Vec<Standing> {
         match &self.fitted {
@@ -175,7 +177,8 @@ impl Model {
         }
     }
 
-    /// The season that an `AUTO` found, and what the model that knows it is worth; `None` where none was found, and for other models.
+    /// The season that an `AUTO` found, and what the model that knows it is worth; `None` where none was found, and for
+    /// other models.
     #[must_use]
     pub fn season(&self) -> Option<SeasonStanding> {
         match &self.fitted {

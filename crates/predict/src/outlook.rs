@@ -1,27 +1,31 @@
-//! Hours and days ahead: forecasts of one series that know its seasons, with the distribution of their errors, and futures
-//! drawn from it.
+//! Hours and days ahead: forecasts of one series that know its seasons, with the distribution of their errors, and
+//! futures drawn from it.
 //!
 //! # The model
 //!
-//! At each of a few leads, a regression says what the future makes of the present. Its regressors are the series' latest
-//! deviations from its level, smoothed over 1, 4, 16 and 64 samples, how far the mean of a week is from that of a day, and, for
-//! the moment that is forecast, what a profile of the day, a smooth one, and one of the week have, and what was there a day
-//! and a week before. So seasonal means, random walks, smoothing, mean reversion and "as yesterday" are all special cases, at
-//! each lead the one that has been right. Weights are held to those of the next shorter lead where there are few
-//! samples. Errors count by their size rather than their square, so that forecasts are medians. Beside the regression stand one that is
-//! held to nothing but the season, the last sample, and the last sample at the same phase, with the trend that a week has in both
-//! halves; they share the forecast by their recent errors.
+//! At each of a few leads, a regression says what the future makes of the present. Its regressors are the series'
+//! latest deviations from its level, smoothed over 1, 4, 16 and 64 samples, how far the mean of a week is from that of
+//! a day, and, for the moment that is forecast, what a profile of the day, a smooth one, and one of the week have, and
+//! what was there a day and a week before. So seasonal means, random walks, smoothing, mean reversion and "as
+//! yesterday" are all special cases, at each lead the one that has been right. Weights are held to those of the next
+//! shorter lead where there are few samples. Errors count by their size rather than their square, so that forecasts are
+//! medians. Beside the regression stand one that is held to nothing but the season, the last sample, and the last
+//! sample at the same phase, with the trend that a week has in both halves; they share the forecast by their recent
+//! errors.
 //!
-//! Errors are counted at each lead as they come in, in an interval's usual way. Until twice a lead has passed, they are expected to be as large
-//! as a random walk's that errs at the next shorter lead as was seen. A path is one draw of all leads: errors at
-//! neighbouring leads go together as those of past forecasts of the same origin did (a Gaussian copula, Markov along the leads).
+//! Errors are counted at each lead as they come in, in an interval's usual way. Until twice a lead has passed, they are
+//! expected to be as large as a random walk's that errs at the next shorter lead as was seen. A path is one draw of all
+//! leads: errors at neighbouring leads go together as those of past forecasts of the same origin did (a Gaussian
+//! copula, Markov along the leads).
 //!
-//! Beside the seasons that are given, up to two more are looked for in the last samples, again when twice as many are known and then every 2,048
-//! steps. A season that is found has a regressor of its own: its weight is learned like that of all others.
+//! Beside the seasons that are given, up to two more are looked for in the last samples, again when twice as many are
+//! known and then every 2,048 steps. A season that is found has a regressor of its own: its weight is learned like that
+//! of all others.
 //!
-//! All of this is on a scale on which the quantity varies as much wherever it is: its own, or where it is bounded maybe a log or logit. A
-//! deviation that is out of all proportion and stays is a new level, to which the past is moved; while it still goes further, nothing of the past says
-//! how far, and it is expected to go on in a straight line for about as long as it has. A single sample out of all proportion counts for less.
+//! All of this is on a scale on which the quantity varies as much wherever it is: its own, or where it is bounded maybe
+//! a log or logit. A deviation that is out of all proportion and stays is a new level, to which the past is moved;
+//! while it still goes further, nothing of the past says how far, and it is expected to go on in a straight line for
+//! about as long as it has. A single sample out of all proportion counts for less.
 //!
 //! A step takes the same time and memory however long the series is.
 
@@ -179,8 +183,8 @@ impl Outlook {
         self
     }
 
-    /// The same whose days and weeks are those of a calendar: a period of a day follows local time, that of a week as well, and holidays
-    /// are Sundays in it. The first sample begins at `start`, and each lasts for `step`.
+    /// The same whose days and weeks are those of a calendar: a period of a day follows local time, that of a week as
+    /// well, and holidays are Sundays in it. The first sample begins at `start`, and each lasts for `step`.
     ///
     /// # Panics
     /// When it has samples already.
@@ -196,8 +200,8 @@ impl Outlook {
         self.step_hearing(sample, |_| None);
     }
 
-    /// Takes the next sample, and from here on `heard`: what somebody else says of the sample so many steps ahead. How much that counts at each
-    /// lead is learned from how right it was.
+    /// Takes the next sample, and from here on `heard`: what somebody else says of the sample so many steps ahead. How
+    /// much that counts at each lead is learned from how right it was.
     fn step_hearing(&mut self, sample: f64, heard: impl Fn(usize) -> Option<f64>) {
         self.moved.clear();
         let sample = if sample.is_finite() { sample.clamp(-SAMPLE_MAX, SAMPLE_MAX) } else { f64::NAN };
@@ -254,7 +258,8 @@ impl Outlook {
         }
     }
 
-    /// The shortest period, the longest one, or both are whole for the first time: what is under way is seen anew from their means.
+    /// The shortest period, the longest one, or both are whole for the first time: what is under way is seen anew from
+    /// their means.
     fn begin(&mut self, are_whole: [bool; 2]) {
         self.season.begin(self.clock, are_whole, self.level.typical());
         if are_whole[0] {
@@ -297,13 +302,15 @@ impl Outlook {
         (rung.n() > 0.0).then(|| rung.lasting[N_LEVELS..].iter().sum::<f64>().clamp(0.0, 1.0))
     }
 
-    /// The scale on which it is forecast: a bounded quantity has another one than its own if it varies the less the nearer it is to a bound.
+    /// The scale on which it is forecast: a bounded quantity has another one than its own if it varies the less the
+    /// nearer it is to a bound.
     #[must_use]
     pub fn scale(&self) -> Scale {
         self.transform.scale
     }
 
-    /// Whether this can be an outlook of these seasons as far as `n_leads` that has taken samples, as a decoder must check.
+    /// Whether this can be an outlook of these seasons as far as `n_leads` that has taken samples, as a decoder must
+    /// check.
     pub(crate) fn is_of(&self, periods: Periods, n_leads: usize) -> bool {
         let fresh = Self::new(periods, n_leads);
         let is_seasonal_sound = match (self.seasonal, fresh.seasonal) {

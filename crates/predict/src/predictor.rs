@@ -255,8 +255,8 @@ impl Predictor {
         }
     }
 
-    /// The candidates that have a word in the forecast for `lead`, of an `AUTO`, and their weights, which sum to 1; the heaviest
-    /// first. Empty for other models.
+    /// The candidates that have a word in the forecast for `lead`, of an `AUTO`, and their weights, which sum to 1; the
+    /// heaviest first. Empty for other models.
     #[must_use]
     pub fn weights_at(&self, lead: usize) -> Vec<(&Spec, f64)> {
         match &self.model.fitted {

@@ -1,12 +1,13 @@
-//! Recalibration of the probability of an event by the outcomes of earlier forecasts of it, and their reliability diagram.
+//! Recalibration of the probability of an event by the outcomes of earlier forecasts of it, and their reliability
+//! diagram.
 
 use crate::optimize::positive_definite::{cholesky, solve};
 
 /// Probabilities of one question that futures gave, and whether they came true.
 ///
-/// Futures are drawn from errors of all times of day and kinds of day alike, so that some questions are overstated again and again. What is told
-/// is therefore corrected by what became of earlier answers ([`Record::worth`]), also in the record: of each answer by those whose
-/// time was over.
+/// Futures are drawn from errors of all times of day and kinds of day alike, so that some questions are overstated
+/// again and again. What is told is therefore corrected by what became of earlier answers ([`Record::worth`]), also in
+/// the record: of each answer by those whose time was over.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     /// Steps that an answer is about.
@@ -66,7 +67,8 @@ const KEPT: f64 = 0.7;
 /// A share of a few hundred futures is no nearer to 0 or 1.
 const LEAST: f64 = 0.002;
 
-/// Newton's method ends after so many steps, or when none of one that is halved so many times makes what came more likely by this.
+/// Newton's method ends after so many steps, or when none of one that is halved so many times makes what came more
+/// likely by this.
 const N_NEWTON: usize = 30;
 const N_HALVINGS: i32 = 20;
 const GAIN_MIN: f64 = 1e-9;
@@ -118,7 +120,8 @@ impl Record {
         Worth { intercept: intercept + of_lately * lately_at(at), slope, base, weight_of_base }
     }
 
-    /// The base rate of these answers, by Laplace's rule, and what it is to count for beside the regression: what made the least squared error.
+    /// The base rate of these answers, by Laplace's rule, and what it is to count for beside the regression: what made
+    /// the least squared error.
     fn base(&self, over: &[Said], weight: f64) -> (f64, f64) {
         let rate = |n_true: usize, n: usize| (weight * n_true as f64 + 1.0) / (weight * n as f64 + 2.0);
         let (mut n_known, mut n_true) = (0, 0);
@@ -154,8 +157,8 @@ impl Record {
         self.n() >= N_MIN
     }
 
-    /// The mean squared difference between what was told and what came (0 for false, 1 for true): 0 is perfect (Brier 1950).
-    /// NaN without a statement.
+    /// The mean squared difference between what was told and what came (0 for false, 1 for true): 0 is perfect (Brier
+    /// 1950). NaN without a statement.
     #[must_use]
     pub fn brier(&self) -> f64 {
         let square = |said: &Said| (said.told - f64::from(u8::from(said.came))).powi(2);
@@ -241,7 +244,8 @@ impl Lately {
     }
 }
 
-/// The coefficients that make what came (0 or 1) most likely by regressors, each row of which counts for `weight`, held to what is expected.
+/// The coefficients that make what came (0 or 1) most likely by regressors, each row of which counts for `weight`, held
+/// to what is expected.
 fn most_likely(rows: &[([f64; N_COEFFICIENTS], f64)], weight: f64) -> [f64; N_COEFFICIENTS] {
     let odds = |row: &[f64; N_COEFFICIENTS], by: &[f64; N_COEFFICIENTS]| -> f64 {
         row.iter().zip(by).map(|(a, b)| a * b).sum()

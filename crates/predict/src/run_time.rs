@@ -3,8 +3,8 @@
 //! A task that needs `c` seconds of CPU has not ended by `t` when the mean availability over `[0, t]` is below `c / t`.
 //! So the time it takes is known as well as means over windows are, and how well those are known is learned by
 //! [`WindowErrors`]: errors of neighbouring leads go together, and standard errors of single leads do not say how much.
-//! The advisor is the one that Dinda and O'Hallaron (1999, section 4) built on host load; theirs took the correlation of
-//! the errors from the model, this one measures it.
+//! The advisor is the one that Dinda and O'Hallaron (1999, section 4) built on host load; theirs took the correlation
+//! of the errors from the model, this one measures it.
 
 mod means;
 mod measurement;
@@ -232,7 +232,8 @@ impl Course {
             let noise = deviation * self.demand.measurement.standard_error(level / most, time * step) * most;
             let error = ends.at(end, time, noise * scale.slope(level));
             let share = scale.value(scale.of(level) + error).clamp(0.0, *most);
-            // The clamp counts for this step alone: work that is done does not go away, and comes no faster than it can.
+            // The clamp counts for this step alone: work that is done does not go away, and comes no faster than it
+            // can.
             let then = (share * time).clamp(done, done + most * (time - before));
             if then >= need {
                 return Some((before + (time - before) * (need - done) / (then - done)) * step);

@@ -14,8 +14,8 @@ pub enum Criterion {
     Aicc,
     /// Schwarz's, as [`Inference::bic`].
     Bic,
-    /// The mean squared error of the forecasts that the model's predictor makes after a fit on the first samples, as it would on
-    /// line. It needs no likelihood and so ranks models of every kind.
+    /// The mean squared error of the forecasts that the model's predictor makes after a fit on the first samples, as it
+    /// would on line. It needs no likelihood and so ranks models of every kind.
     OutOfSample {
         /// Number of samples at the beginning that the fit uses.
         n_train: usize,
@@ -77,10 +77,11 @@ pub enum NoScore {
     },
 }
 
-/// Fits every candidate to `samples` (NaN in gaps), the best first; those without a score come last. Equals stay in the order given.
+/// Fits every candidate to `samples` (NaN in gaps), the best first; those without a score come last. Equals stay in the
+/// order given.
 ///
-/// Differencing changes the samples that a likelihood is of: by a likelihood, candidates are ranked that difference as often as the
-/// first one that has a likelihood, and the others say so.
+/// Differencing changes the samples that a likelihood is of: by a likelihood, candidates are ranked that difference as
+/// often as the first one that has a likelihood, and the others say so.
 #[must_use]
 pub fn select(candidates: &[Spec], samples: &[f64], criterion: Criterion) -> Vec<Ranked> {
     let mut first = None;

@@ -103,8 +103,8 @@ pub enum Spec {
         /// Number of last steps over which errors count, at least 1; all since the first sample if `None`.
         recent: Option<usize>,
     },
-    /// `SEASONAL(s,t)`: a regression at each lead on the latest deviations, on what each phase of the seasons had, and on what was there a
-    /// season before; also finds seasons that nobody named. See [`Outlook`](crate::Outlook).
+    /// `SEASONAL(s,t)`: a regression at each lead on the latest deviations, on what each phase of the seasons had, and
+    /// on what was there a season before; also finds seasons that nobody named. See [`Outlook`](crate::Outlook).
     Seasonal {
         /// Lengths of the seasons in steps: none, one or two.
         periods: Periods,
@@ -173,7 +173,8 @@ pub enum Region {
     /// `usual`: 0 < beta < alpha < 1 and 0.8 <= phi <= 0.98, where every state is a mean of past ones.
     #[default]
     Usual,
-    /// `admissible`: wherever old samples lose their weight (Hyndman, Koehler, Ord and Snyder 2008, chapter 10), with `phi` of 0.1 or more.
+    /// `admissible`: wherever old samples lose their weight (Hyndman, Koehler, Ord and Snyder 2008, chapter 10), with
+    /// `phi` of 0.1 or more.
     Admissible,
 }
 

@@ -109,8 +109,8 @@ impl Predictor {
 }
 
 impl Live {
-    /// The whole state as bytes; [`Live::restore`] gives back one that goes on to the same digits. A task that is out is
-    /// due again then.
+    /// The whole state as bytes; [`Live::restore`] gives back one that goes on to the same digits. A task that is out
+    /// is due again then.
     #[must_use]
     pub fn save(&self) -> Vec<u8> {
         LIVE.save(self)

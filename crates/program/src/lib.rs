@@ -1,6 +1,7 @@
 //! The common part of programs: how a command ends, who asks it to, and how far it is.
 //!
-//! It opens nothing, reads no clock but to begin counting, and writes where it is told. Arguments are each program's own.
+//! It opens nothing, reads no clock but to begin counting, and writes where it is told. Arguments are each program's
+//! own.
 #![forbid(unsafe_code)]
 
 mod failure;
@@ -14,7 +15,8 @@ pub use failure::{Failure, Fault};
 pub use interruption::Interruption;
 pub use progress::Progress;
 
-/// Ends a program called `name`: what is left goes out, a failure is told in one line, and its status is the exit status.
+/// Ends a program called `name`: what is left goes out, a failure is told in one line, and its status is the exit
+/// status.
 pub fn end(name: &str, done: Result<(), Failure>, out: &mut dyn Write, err: &mut dyn Write) -> ExitCode {
     match done.and_then(|()| written(out.flush())) {
         Ok(()) => ExitCode::SUCCESS,

@@ -19,7 +19,8 @@ impl Progress {
         Self { start: clock::instant(), said: None }
     }
 
-    /// A line such as `phase two: 40 of 1,000 cycles (4 %), about 12 s left`, or nothing if the last one was a moment ago.
+    /// A line such as `phase two: 40 of 1,000 cycles (4 %), about 12 s left`, or nothing if the last one was a moment
+    /// ago.
     pub fn line(&mut self, now: Instant, what: &str, done: u64, total: u64) -> Option<String> {
         if self.said.is_some_and(|said| now - said < BETWEEN) {
             return None;

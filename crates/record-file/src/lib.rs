@@ -13,8 +13,8 @@ pub struct RecordFile {
     pub path: PathBuf,
     /// The file, without a byte.
     pub file: File,
-    /// `FileName`, `SystemType`, `HostName`, `BootId`, `Instrument`, `BeginDate` and the clock's offsets, in this order: times of files with the same
-    /// boot compare with each other.
+    /// `FileName`, `SystemType`, `HostName`, `BootId`, `Instrument`, `BeginDate` and the clock's offsets, in this
+    /// order: times of files with the same boot compare with each other.
     pub head: Vec<(String, String)>,
 }
 

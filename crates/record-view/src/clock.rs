@@ -177,7 +177,8 @@ pub(crate) fn moments(of: &RecordType, times: &[String]) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    /// A file of a boot; a second received it, whose clock is ahead by this at 1 s, and runs faster by 100 parts in a million.
+    /// A file of a boot; a second received it, whose clock is ahead by this at 1 s, and runs faster by 100 parts in a
+    /// million.
     fn received(boot: &str, receiver: &str, offset_ns: i64) -> Structure {
         let attributes = [
             (BOOT, boot.to_owned()),

@@ -1,4 +1,5 @@
-//! Fields of records as CSV, exactly: whole numbers with all digits, others as the shortest text that is the same number.
+//! Fields of records as CSV, exactly: whole numbers with all digits, others as the shortest text that is the same
+//! number.
 
 use std::io::Write;
 
@@ -7,8 +8,8 @@ use record::{Field, Item, Items, RecordType, Value};
 use crate::Error;
 use crate::structure::{find, position};
 
-/// Writes fields of all records of a type, one record a line; all fields where none is named. An array stands in one place, its
-/// items parted by spaces. Gives the number of records.
+/// Writes fields of all records of a type, one record a line; all fields where none is named. An array stands in one
+/// place, its items parted by spaces. Gives the number of records.
 ///
 /// # Errors
 /// Where the type or a field is not there, the file is damaged, or nothing can be written.

@@ -1,4 +1,5 @@
-//! Several files as one, their records in the order of time: a system's measurements and a program's own, of the same run.
+//! Several files as one, their records in the order of time: a system's measurements and a program's own, of the same
+//! run.
 
 use std::io::Write;
 
@@ -44,13 +45,14 @@ struct Source<'a> {
     time: f64,
 }
 
-/// Writes the records of all inputs, each with a label, in the order of the first field of `times` that their type has. A type without any
-/// of them keeps its place behind what came before it. What files say of themselves is kept under `LABEL.NAME`, and where records come
-/// from another file than the one before, `MergedFrom` says from which.
+/// Writes the records of all inputs, each with a label, in the order of the first field of `times` that their type has.
+/// A type without any of them keeps its place behind what came before it. What files say of themselves is kept under
+/// `LABEL.NAME`, and where records come from another file than the one before, `MergedFrom` says from which.
 ///
-/// All times are on the clock of the first input that says of which boot it is. Moments of files of other boots are moved to that clock, where
-/// a receiver has compared the two: fields in nanoseconds among `times`, or called `start_ns`, `end_ns` or `at_ns`, whatever stands before an
-/// underscore. `LABEL.MovedToBootId` and `LABEL.MovedBound_ns` say so, and by how much a time that was moved may be wrong.
+/// All times are on the clock of the first input that says of which boot it is. Moments of files of other boots are
+/// moved to that clock, where a receiver has compared the two: fields in nanoseconds among `times`, or called
+/// `start_ns`, `end_ns` or `at_ns`, whatever stands before an underscore. `LABEL.MovedToBootId` and
+/// `LABEL.MovedBound_ns` say so, and by how much a time that was moved may be wrong.
 ///
 /// # Errors
 /// Where types of one name differ, clocks do not compare, a file is damaged, or nothing can be written.

@@ -240,7 +240,8 @@ fn with_unit(name: &str, unit: &str) -> String {
     if unit.is_empty() { name.to_owned() } else { format!("{name}, {unit}") }
 }
 
-/// Bands in the order of time, each to the next record, the last of which begins none; the same things in the same colour.
+/// Bands in the order of time, each to the next record, the last of which begins none; the same things in the same
+/// colour.
 fn bands(found: &[(f64, String)], legend: &mut Vec<(String, Colour)>) -> Vec<Mark> {
     let mut found = found.to_vec();
     found.sort_by(|a, b| a.0.total_cmp(&b.0));

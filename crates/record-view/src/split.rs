@@ -1,4 +1,5 @@
-//! One file as several, the inverse of a merge: each record goes to one part, as it was, with what its file said of itself.
+//! One file as several, the inverse of a merge: each record goes to one part, as it was, with what its file said of
+//! itself.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -48,12 +49,13 @@ pub type Parts<W> = (Vec<Part<W>>, Result<(), Error>);
 /// More parts than a process may have files open are a mistake.
 pub const PARTS_MAX: usize = 512;
 
-/// Writes each record to the part that it belongs to, in the order of the file; `open` gives what a part is written to. A part has the
-/// types that it has records of. Parts are finished before an error of the file comes back, so that they hold what is whole in it.
+/// Writes each record to the part that it belongs to, in the order of the file; `open` gives what a part is written to.
+/// A part has the types that it has records of. Parts are finished before an error of the file comes back, so that they
+/// hold what is whole in it.
 ///
 /// # Errors
-/// Where the file is damaged, a time has no unit that spans can be measured in, there are more than [`PARTS_MAX`] parts, or one of them
-/// cannot be written.
+/// Where the file is damaged, a time has no unit that spans can be measured in, there are more than [`PARTS_MAX`]
+/// parts, or one of them cannot be written.
 pub fn split<W: Write>(
     items: Items<'_>,
     by: &By,
@@ -189,7 +191,8 @@ impl<W: Write> Open<W> {
         Self { out, structure, types, told, origin: String::new() }
     }
 
-    /// Writes what is not yet said here of a file, and that what follows is from it. A file that is a part again says it as it once did.
+    /// Writes what is not yet said here of a file, and that what follows is from it. A file that is a part again says
+    /// it as it once did.
     fn tell(&mut self, origin: &str, about: &[About], by: &By) -> Result<(), Error> {
         let is_merged = *by != By::File && !origin.is_empty();
         if is_merged && self.origin != origin {

@@ -1,7 +1,7 @@
 //! Fields of records as Parquet, exactly, for the tools that read such tables.
 //!
-//! Whole numbers are INT64, others DOUBLE, text is UTF-8, and arrays are lists of numbers. What the file says of itself, and the unit and
-//! meaning of each field, stand in the key-value metadata.
+//! Whole numbers are INT64, others DOUBLE, text is UTF-8, and arrays are lists of numbers. What the file says of
+//! itself, and the unit and meaning of each field, stand in the key-value metadata.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -47,7 +47,8 @@ struct Table<W: Write + Send> {
     n_held: usize,
 }
 
-/// The cells of a field, and for an array, where the items of each record begin and which are there at all, as Parquet has it.
+/// The cells of a field, and for an array, where the items of each record begin and which are there at all, as Parquet
+/// has it.
 enum Column {
     Whole(Vec<i64>),
     Real(Vec<f64>),

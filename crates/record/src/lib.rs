@@ -1,7 +1,8 @@
 //! Self-describing measurement files: records whose types say what their fields are, in which unit, and what they mean.
 //!
-//! A [`Writer`] of the own format and [`sddf::Writer`] take the same types and values, and [`Reader`] and [`sddf::Reader`] give them back:
-//! an [`Item`] after the other, each type before the first of its records. They work on readers and writers that they are given.
+//! A [`Writer`] of the own format and [`sddf::Writer`] take the same types and values, and [`Reader`] and
+//! [`sddf::Reader`] give them back: an [`Item`] after the other, each type before the first of its records. They work
+//! on readers and writers that they are given.
 //!
 //! Floor 1: no files of its own, no clock. Formats: `docs/formats/record.md`.
 #![forbid(unsafe_code)]

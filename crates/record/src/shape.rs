@@ -134,7 +134,8 @@ impl RecordType {
         self.fields.iter().position(|found| found.name == field)
     }
 
-    /// Whether there is room for it behind those before it, its name is none of theirs, and each of its fields has a name of its own.
+    /// Whether there is room for it behind those before it, its name is none of theirs, and each of its fields has a
+    /// name of its own.
     pub(crate) fn check_names(&self, before: &[Self]) -> Result<(), Error> {
         if before.len() >= TYPES_MAX {
             return Err(Error::TooManyTypes { most: TYPES_MAX });

@@ -29,8 +29,8 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// Adds a sample of the series with this name and these labels; of two labels of one name the last counts, and one without a value
-    /// is none. Moments are told apart by milliseconds. A value that is no number is left out.
+    /// Adds a sample of the series with this name and these labels; of two labels of one name the last counts, and one
+    /// without a value is none. Moments are told apart by milliseconds. A value that is no number is left out.
     ///
     /// Samples of one series are to be added oldest first.
     pub fn push<'a>(

@@ -86,8 +86,8 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Asks the thread to send what there is and to end, and waits for that, up to `limit`. What it has not sent then stays in the
-    /// buffer.
+    /// Asks the thread to send what there is and to end, and waits for that, up to `limit`. What it has not sent then
+    /// stays in the buffer.
     pub(crate) fn stop(&self, limit: Duration) {
         let mut state = self.lock();
         state.is_stopping = true;

@@ -50,8 +50,8 @@ impl Writer {
         Ok(Writer { shared, thread: Some(thread) })
     }
 
-    /// Puts a chunk into the buffer. From then on it is not lost, unless the buffer is full for so long that it becomes the oldest of
-    /// what is given up, or the server refuses it. Takes as long as a disk does.
+    /// Puts a chunk into the buffer. From then on it is not lost, unless the buffer is full for so long that it becomes
+    /// the oldest of what is given up, or the server refuses it. Takes as long as a disk does.
     ///
     /// # Errors
     /// When it cannot be written. The chunk is not in the buffer then, and the caller may try again.

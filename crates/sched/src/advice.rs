@@ -15,7 +15,8 @@ use crate::trace::Trace;
 
 /// Steps from one moment with a forecast to the next: a scheduler asks again every so often.
 pub const EVERY: usize = 10;
-/// Windows whose errors are learned, in steps: those of a node. What is recorded is taken for what workers got, so there is no lag.
+/// Windows whose errors are learned, in steps: those of a node. What is recorded is taken for what workers got, so
+/// there is no lag.
 const WINDOWS: [usize; 8] = [1, 2, 5, 10, 20, 60, 120, 300];
 /// Steps before the first one.
 const N_BEFORE: usize = 50;
@@ -33,12 +34,13 @@ const OFF_MAX: f64 = 3.0;
 pub enum Advisor {
     /// A model of `predict`, its errors learned as it went.
     Model(Box<predict::Spec>),
-    /// The same, knowing only what a sensor said of the worker: its errors are those beside the sensor, not beside what workers got.
+    /// The same, knowing only what a sensor said of the worker: its errors are those beside the sensor, not beside what
+    /// workers got.
     Sensor(Box<predict::Spec>, String),
     /// Forecasts that come true.
     Perfect,
-    /// The same times a factor that is drawn for each moment, log-normal with a median of 1 and this standard deviation of its logarithm; their
-    /// quantiles say so.
+    /// The same times a factor that is drawn for each moment, log-normal with a median of 1 and this standard deviation
+    /// of its logarithm; their quantiles say so.
     Off(f64),
 }
 
@@ -156,8 +158,8 @@ pub fn no_errors() -> WindowErrors {
     WindowErrors::new(&WINDOWS, 0)
 }
 
-/// The curve that a forecast of shares of a core gives, as far as [`N_LEADS_MAX`] steps; `measurement` is how far what workers get lies from
-/// what was measured.
+/// The curve that a forecast of shares of a core gives, as far as [`N_LEADS_MAX`] steps; `measurement` is how far what
+/// workers get lies from what was measured.
 #[must_use]
 pub fn curve(
     forecast: &predict::Forecast,

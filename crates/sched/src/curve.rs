@@ -5,7 +5,8 @@ pub const LEVELS: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99]
 
 /// Quantiles of the time that processor time takes, for one core from a moment on.
 ///
-/// Between what is given it goes along straight lines, from nothing in no time; beyond the greatest demand on as in the last stretch.
+/// Between what is given it goes along straight lines, from nothing in no time; beyond the greatest demand on as in the
+/// last stretch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
     /// Seconds of processor time, ascending.
@@ -18,7 +19,8 @@ pub struct Curve {
 impl Curve {
     /// Builds a curve from demands in seconds and the quantiles of their times, also in seconds.
     ///
-    /// What contradicts itself is mended upwards: more work or more certainty never takes less time, nor any work less than itself.
+    /// What contradicts itself is mended upwards: more work or more certainty never takes less time, nor any work less
+    /// than itself.
     ///
     /// # Panics
     /// Without demands, or when they do not ascend from above 0.

@@ -15,7 +15,8 @@ const N_ROWS_FULL: usize = 40;
 /// Legends of more names are longer than their charts.
 const N_NAMED: usize = 24;
 
-/// A bar for each chunk of each worker, the first worker at the top. Time goes as far as `until`, in seconds, so that runs can be compared.
+/// A bar for each chunk of each worker, the first worker at the top. Time goes as far as `until`, in seconds, so that
+/// runs can be compared.
 #[must_use]
 pub fn gantt(title: &str, names: &[String], stretches: &[Stretch], until: f64) -> Picture {
     let size = size(names.len());

@@ -43,7 +43,8 @@ impl Level {
 
 /// Runs the setting at each level of each factor. The same for the same setting, at any number of threads.
 ///
-/// Forecasts are those of the setting's first advisor. The oracle takes no part; levels come out empty unless there are policies of both kinds.
+/// Forecasts are those of the setting's first advisor. The oracle takes no part; levels come out empty unless there are
+/// policies of both kinds.
 ///
 /// # Errors
 /// [`SettingError`], before anything is run.

@@ -1,12 +1,14 @@
 //! Assignment of work to workers: work that is cut into units, workers whose speed is forecast, and policies that bring
 //! the two together.
 //!
-//! A [`Policy`] is a state machine without a clock: it is told what happened ([`Event`]) and answers with what to do ([`Action`]). The same code
-//! decides in the simulator ([`simulate`]) and in real runs. What it knows of a worker is a [`Curve`]: quantiles of the time that so much
-//! processor time takes there, as a node's `GET /api/v1/runtime` gives them.
+//! A [`Policy`] is a state machine without a clock: it is told what happened ([`Event`]) and answers with what to do
+//! ([`Action`]). The same code decides in the simulator ([`simulate`]) and in real runs. What it knows of a worker is a
+//! [`Curve`]: quantiles of the time that so much processor time takes there, as a node's `GET /api/v1/runtime` gives
+//! them.
 //!
-//! Application-level scheduling by forecasts of availability goes back to AppLeS and to Spring and Wolski's comparison of gene sequence
-//! libraries (ICS 1998), of which only the title is at hand: the policies here are named after what is published of them elsewhere.
+//! Application-level scheduling by forecasts of availability goes back to AppLeS and to Spring and Wolski's comparison
+//! of gene sequence libraries (ICS 1998), of which only the title is at hand: the policies here are named after what is
+//! published of them elsewhere.
 //!
 //! Floor 3: no I/O and no clock; chance only from a seed.
 #![forbid(unsafe_code)]

@@ -24,8 +24,9 @@ const SEED: u64 = 1;
 
 /// The part of the variance of workers' errors that is taken to be common to all.
 ///
-/// On recorded loads, errors of workers are independent, but the longest windows are forecast from few errors: they are off together when they
-/// are. Chosen on `testdata/host-sensors`, and held against `testdata/host-load`; docs/howto/schedule.md says what came of it.
+/// On recorded loads, errors of workers are independent, but the longest windows are forecast from few errors: they are
+/// off together when they are. Chosen on `testdata/host-sensors`, and held against `testdata/host-load`;
+/// docs/howto/schedule.md says what came of it.
 const COMMON_PART: f64 = 0.1;
 
 /// The first decision of a policy, and what is forecast of it.
@@ -250,7 +251,8 @@ mod tests {
     use crate::curve::{Curve, LEVELS};
     use crate::policy::Event;
 
-    /// Workers of these speeds, a second of whose processor time takes 2 s in the median and up to that much more or less.
+    /// Workers of these speeds, a second of whose processor time takes 2 s in the median and up to that much more or
+    /// less.
     fn state(work: Work, speeds: [f64; 2], spread: f64) -> State {
         let curve = std::sync::Arc::new(Curve::new([(1.0, LEVELS.map(|level| 2.0 + 2.0 * spread * (level - 0.5)))]));
         let worker =
@@ -280,8 +282,8 @@ mod tests {
     #[test]
     fn the_last_of_two_workers_ends_a_split() {
         let plan = plan(&state(work(200), [1.0; 2], 0.9), "EQUAL");
-        // Each takes 110 to 290 s, all alike. The later of two that have nothing in common is done by the time that each keeps with the root of
-        // the probability.
+        // Each takes 110 to 290 s, all alike. The later of two that have nothing in common is done by the time that
+        // each keeps with the root of the probability.
         let time = |level: f64| 100.0 * (2.0 + 1.8 * (level - 0.5));
         assert!((plan.makespan / time(0.5_f64.sqrt()) - 1.0).abs() < 0.05, "{}", plan.makespan);
         assert!((plan.interval.lower / time(0.1_f64.sqrt()) - 1.0).abs() < 0.1, "{:?}", plan.interval);
@@ -314,7 +316,8 @@ mod tests {
                 let interval = plan(&state(work(200).with_error(error), [1.0; 2], 0.0), policy).interval;
                 interval.upper - interval.lower
             };
-            // Errors of many units even out: 1.28 standard deviations to either side, for the later of two a little less.
+            // Errors of many units even out: 1.28 standard deviations to either side, for the later of two a little
+            // less.
             let wanted = 2.0 * 1.28 * 200.0 * 0.5 / f64::from(n_units).sqrt();
             assert!(width(0.0) < 0.1 * wanted, "{policy}: {}", width(0.0));
             assert!((0.7..1.1).contains(&(width(0.5) / wanted)), "{policy}: {} beside {wanted}", width(0.5));

@@ -112,7 +112,8 @@ pub struct Row {
     pub coverage_80: f64,
     /// The same for 95 %.
     pub coverage_95: f64,
-    /// The share of units whose time lay in the interval that was to hold 80 %, the mean of all runs; nothing where no run could tell.
+    /// The share of units whose time lay in the interval that was to hold 80 %, the mean of all runs; nothing where no
+    /// run could tell.
     pub units_80: Option<f64>,
     /// The same for 95 %.
     pub units_95: Option<f64>,

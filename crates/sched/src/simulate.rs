@@ -105,7 +105,8 @@ pub fn run(hosts: &[Host<'_>], known: &Work, real: &Work, policy: &mut dyn Polic
     .go(policy, patience)
 }
 
-/// The least time in which anybody could do the work, and each worker's part of it: units may be cut anywhere, and each worker starts once.
+/// The least time in which anybody could do the work, and each worker's part of it: units may be cut anywhere, and each
+/// worker starts once.
 #[must_use]
 pub fn bound(hosts: &[Host<'_>], real: &Work) -> (f64, Vec<f64>) {
     let mean_cost = real.total() / real.n_units() as f64;

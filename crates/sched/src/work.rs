@@ -51,7 +51,8 @@ impl Work {
         Self { error, ..self }
     }
 
-    /// The standard deviation of the logarithm of what so many units really cost together, beside what they are expected to.
+    /// The standard deviation of the logarithm of what so many units really cost together, beside what they are
+    /// expected to.
     #[must_use]
     pub fn error(&self, n_units: usize) -> f64 {
         self.error / (n_units.max(1) as f64).sqrt()

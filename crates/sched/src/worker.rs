@@ -14,7 +14,8 @@ const N_PARTS: u32 = 80;
 pub struct Worker {
     /// Name that people use.
     pub name: String,
-    /// Seconds of the work's processor time that a second of all of its cores does: a benchmark of this very work, with no other load.
+    /// Seconds of the work's processor time that a second of all of its cores does: a benchmark of this very work, with
+    /// no other load.
     pub speed: f64,
     /// Time that each chunk takes before its first unit begins: process, connection, input's latency. Does not depend
     /// on availability.
@@ -26,7 +27,8 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// The work in seconds that it does with probability `p` within so much time, as one chunk of units of that mean cost.
+    /// The work in seconds that it does with probability `p` within so much time, as one chunk of units of that mean
+    /// cost.
     #[must_use]
     pub fn work_by(&self, seconds: f64, p: f64, mean_cost: f64) -> f64 {
         let left = seconds - self.start_seconds;
@@ -38,7 +40,8 @@ impl Worker {
         if self.unit_seconds == 0.0 { plain } else { plain * left / (left + self.unit_seconds * plain / mean_cost) }
     }
 
-    /// The time in seconds that units of so much work take no longer than with probability `p`, as one chunk; none for no units.
+    /// The time in seconds that units of so much work take no longer than with probability `p`, as one chunk; none for
+    /// no units.
     #[must_use]
     pub fn time_for(&self, work: f64, n_units: usize, p: f64) -> f64 {
         if n_units == 0 {
@@ -47,8 +50,8 @@ impl Worker {
         self.start_seconds + self.unit_seconds * n_units as f64 + self.curve.time_for(work / self.speed, p)
     }
 
-    /// The probability that a unit of about so much work takes no longer than so many seconds, from its own beginning on. `cost_spread` is the
-    /// standard deviation of the logarithm of what it really costs.
+    /// The probability that a unit of about so much work takes no longer than so many seconds, from its own beginning
+    /// on. `cost_spread` is the standard deviation of the logarithm of what it really costs.
     #[must_use]
     pub fn unit_within(&self, cost: f64, cost_spread: f64, seconds: f64) -> f64 {
         let cpu = cost / self.speed;

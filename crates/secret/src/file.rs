@@ -77,7 +77,8 @@ pub fn read(path: &Path, form: Form, privacy: Privacy) -> Result<Found, SecretEr
 /// Makes the file at `path`, of mode 600, with `secret` in it.
 ///
 /// # Errors
-/// [`SecretError::Exists`] for a file that is there, which is left as it is; [`SecretError::Unwritable`] when it cannot be made.
+/// [`SecretError::Exists`] for a file that is there, which is left as it is; [`SecretError::Unwritable`] when it cannot
+/// be made.
 pub fn create(path: &Path, secret: &Secret) -> Result<(), SecretError> {
     let unwritable = |source: io::Error| match source.kind() {
         io::ErrorKind::AlreadyExists => SecretError::Exists { path: path.to_owned() },

@@ -1,5 +1,5 @@
-//! Tokens, passwords and passphrases: how they are held in memory, the one reader of files that hold them, and [`proof`]s that
-//! two sides have the same token.
+//! Tokens, passwords and passphrases: how they are held in memory, the one reader of files that hold them, and
+//! [`proof`]s that two sides have the same token.
 //!
 //! [`read`] opens a file once and checks the very file that it has open, so nothing can be swapped in between the
 //! check and the read. This is I/O on a low floor: streams, HTTP clients and feeds need the same reader and may not

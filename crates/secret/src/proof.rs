@@ -23,8 +23,9 @@ pub type Proof = [u8; PROOF_BYTES];
 
 /// Maker of the proofs of one connection.
 ///
-/// Each is the HMAC-SHA-256 (RFC 2104, FIPS 180-4), under the token, of who speaks, of both nonces and of the message. A recorded one is
-/// of no use: the other side's nonce is another one the next time. What one side says is not what the other would say.
+/// Each is the HMAC-SHA-256 (RFC 2104, FIPS 180-4), under the token, of who speaks, of both nonces and of the message.
+/// A recorded one is of no use: the other side's nonce is another one the next time. What one side says is not what the
+/// other would say.
 #[derive(Clone)]
 pub struct Seal {
     token: Token,
@@ -44,7 +45,8 @@ impl Seal {
         Self { token, nonces: [connecting, listening] }
     }
 
-    /// The proof that `speaker` says `message`. Each protocol has names of its own for its two speakers, none of which another begins with.
+    /// The proof that `speaker` says `message`. Each protocol has names of its own for its two speakers, none of which
+    /// another begins with.
     #[must_use]
     pub fn proof(&self, speaker: &[u8], message: &[u8]) -> Proof {
         self.code(speaker, message).finalize().into_bytes().into()

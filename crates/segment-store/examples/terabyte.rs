@@ -1,9 +1,10 @@
-//! What the index of a great store takes, and how long it takes to open: with as many anchors and containers as that store would have, and no data.
+//! What the index of a great store takes, and how long it takes to open: with as many anchors and containers as that
+//! store would have, and no data.
 //!
 //! `cargo run --release -p segment-store --example terabyte -- FOLDER TERABYTES`
 //!
-//! One anchor in 32 bytes is sparse here, where it is one in 8,192, and a container has 16 KiB, where it has 4 MiB: the same numbers from a
-//! 256th of the data. The files of the containers are empty.
+//! One anchor in 32 bytes is sparse here, where it is one in 8,192, and a container has 16 KiB, where it has 4 MiB: the
+//! same numbers from a 256th of the data. The files of the containers are empty.
 #![expect(clippy::print_stdout, reason = "it is a measurement")]
 
 use std::io;

@@ -1,6 +1,7 @@
 //! The sender's hints on disk, so that what was sent before is followed after a restart as if there had been none.
 //!
-//! A file of its own, written whole. Without it, or when it is damaged or another store's, what was sent is found by anchors.
+//! A file of its own, written whole. Without it, or when it is damaged or another store's, what was sent is found by
+//! anchors.
 
 use dedup::{Hints, Place, Run, RunId};
 

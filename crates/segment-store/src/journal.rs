@@ -1,4 +1,5 @@
-//! The journal: which containers there are, of which run, their sparse anchors, and what passed. What a snapshot has of it is not read again.
+//! The journal: which containers there are, of which run, their sparse anchors, and what passed. What a snapshot has of
+//! it is not read again.
 //!
 //! It grows at its end and each record has a checksum: what a crash left half written is not a record, and ends it.
 

@@ -1,7 +1,8 @@
-//! The snapshot: the sparse index and the containers as of some length of the journal, so that little is read when a store is opened.
+//! The snapshot: the sparse index and the containers as of some length of the journal, so that little is read when a
+//! store is opened.
 //!
-//! It is written beside the last one and takes its place when it is complete. It says which journal it is of: after damage, or when
-//! the journal is another one, it is as if there were none, and all is made again from the journal.
+//! It is written beside the last one and takes its place when it is complete. It says which journal it is of: after
+//! damage, or when the journal is another one, it is as if there were none, and all is made again from the journal.
 
 use dedup::RunId;
 use dedup::two_level::Filter;

@@ -14,10 +14,11 @@ pub(crate) const N_SHARDS: usize = 1 << SHARD_BITS;
 const N_PIECE: usize = 1 << 20;
 const SLOT_BYTES: usize = size_of::<u64>();
 
-/// Open addressing within shards. A slot has 32 bits of the anchor's hash beside those that choose the shard, by which it lies where it
-/// does, and 32 of the container, plus one; zero is free.
+/// Open addressing within shards. A slot has 32 bits of the anchor's hash beside those that choose the shard, by which
+/// it lies where it does, and 32 of the container, plus one; zero is free.
 ///
-/// With 122 million sparse anchors, a terabyte's, one strange anchor in 140,000 that passes the filter has the bits of a known one.
+/// With 122 million sparse anchors, a terabyte's, one strange anchor in 140,000 that passes the filter has the bits of
+/// a known one.
 #[derive(Debug)]
 pub(crate) struct SparseIndex {
     shards: Vec<Shard>,

@@ -68,8 +68,8 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
-    /// Opens what is in `storage`, or begins there. Reads the last snapshot without its index, and what the journal says since: no container,
-    /// and the whole journal only if the snapshot is damaged or gone.
+    /// Opens what is in `storage`, or begins there. Reads the last snapshot without its index, and what the journal
+    /// says since: no container, and the whole journal only if the snapshot is damaged or gone.
     ///
     /// # Errors
     /// When it cannot be read, or is not what the settings say.

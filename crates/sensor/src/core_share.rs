@@ -1,4 +1,5 @@
-//! The share of a core that work of this process gets: measured while it works, and what the host offers while it rests.
+//! The share of a core that work of this process gets: measured while it works, and what the host offers while it
+//! rests.
 
 use std::path::Path;
 use std::time::Duration;
@@ -38,8 +39,8 @@ impl CoreShare {
         Self { host: Host::open_availability(root).ok(), readings: Readings::default() }
     }
 
-    /// The share, 0 to 1, since the last call: by work that took `cpu_seconds` of processor time while it was busy for `busy_seconds`, or else as the
-    /// host says. `at` is as in [`Host::read`]. `None` if neither says anything.
+    /// The share, 0 to 1, since the last call: by work that took `cpu_seconds` of processor time while it was busy for
+    /// `busy_seconds`, or else as the host says. `at` is as in [`Host::read`]. `None` if neither says anything.
     pub fn read(&mut self, at: Duration, cpu_seconds: f64, busy_seconds: f64) -> Option<f64> {
         // In any case: what the host says is of the time between two reads.
         let offered = self.offered(at);

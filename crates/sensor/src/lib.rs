@@ -1,8 +1,8 @@
 //! The host's own measurements: `/proc`, `/sys` and cgroup files, read from a root path, as signals.
 //!
-//! [`Host::open`] finds out which families of [`signal::FAMILIES`] this host offers, and [`Host::read`] reads each file once
-//! and hands out every signal that comes from it. The crate reads no clock and starts no thread: the caller says what
-//! time it is. The exception is the probe of [`Host::start_hybrid`], which is off unless that is called.
+//! [`Host::open`] finds out which families of [`signal::FAMILIES`] this host offers, and [`Host::read`] reads each file
+//! once and hands out every signal that comes from it. The crate reads no clock and starts no thread: the caller says
+//! what time it is. The exception is the probe of [`Host::start_hybrid`], which is off unless that is called.
 //!
 //! Counters become rates over the time between two reads, so the first read of a counter gives nothing, and neither
 //! does one that went backwards.

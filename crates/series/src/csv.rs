@@ -1,9 +1,10 @@
-//! Samples from text: CSV with or without times and a header, or a number a line, as programs and spreadsheets write it.
+//! Samples from text: CSV with or without times and a header, or a number a line, as programs and spreadsheets write
+//! it.
 //!
-//! An empty line is a gap in a text of one column, wherever it stands, because R and pandas write a missing value so. It
-//! means nothing in a text of several columns. A line is a comment if it is `#` alone or begins with `#` and a blank, `##`
-//! or `#!`: `#N/A` is a cell, and `#time,load` a header. The last comment above the first row is the header if it has as
-//! many cells as that row, more than one, and the row is no header itself.
+//! An empty line is a gap in a text of one column, wherever it stands, because R and pandas write a missing value so.
+//! It means nothing in a text of several columns. A line is a comment if it is `#` alone or begins with `#` and a
+//! blank, `##` or `#!`: `#N/A` is a cell, and `#time,load` a header. The last comment above the first row is the header
+//! if it has as many cells as that row, more than one, and the row is no header itself.
 
 mod encoding;
 mod line;
@@ -54,10 +55,11 @@ pub struct Options {
     /// The column of samples; `None` takes the only one that is neither the times nor a first column without a name,
     /// where R and pandas write the names of rows.
     pub column: Option<Column>,
-    /// The column of times; `None` takes the first one if it holds dates, else the one that is called `time`, `ts`, `timestamp`,
-    /// `date`, `datetime` or `year`.
+    /// The column of times; `None` takes the first one if it holds dates, else the one that is called `time`, `ts`,
+    /// `timestamp`, `date`, `datetime` or `year`.
     pub time_column: Option<Column>,
-    /// The time zone of times without an offset, and of the calendar; `None` is UTC, and refuses an hour that comes twice.
+    /// The time zone of times without an offset, and of the calendar; `None` is UTC, and refuses an hour that comes
+    /// twice.
     pub zone: Option<TimeZone>,
     /// The ASCII character between cells; `None` takes the tab or semicolon that the first lines have, else the comma.
     pub separator: Option<u8>,
@@ -100,7 +102,8 @@ pub enum CsvError {
         /// The cell.
         given: String,
     },
-    /// A cell is a number with a decimal point and another one with a decimal comma, or does not fit to those before it.
+    /// A cell is a number with a decimal point and another one with a decimal comma, or does not fit to those before
+    /// it.
     #[error(
         "line {line}, column {column}: `{given}` is another number with a decimal point than with a decimal comma, and the decimal mark of this file is not known or differs"
     )]

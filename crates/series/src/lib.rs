@@ -1,8 +1,8 @@
 //! Evenly spaced samples, and how to obtain them.
 //!
 //! A [`Series`] is a row of samples one step apart, with or without the moments they belong to. A missing
-//! sample takes its place as NaN, and nothing else in a series is ever non-finite. The step between samples is a length of time or
-//! a unit of the calendar ([`Step`]).
+//! sample takes its place as NaN, and nothing else in a series is ever non-finite. The step between samples is a length
+//! of time or a unit of the calendar ([`Step`]).
 //!
 //! Floor 1: reads from readers it is given, opens no file, reads no clock.
 #![forbid(unsafe_code)]
@@ -61,9 +61,10 @@ impl Series {
 
     /// Places timed samples on the grid that their times suggest, in UTC.
     ///
-    /// The step is one of the calendar if all times are on it: months at one day of the month or at its end, or business days.
-    /// Otherwise it is the commonest distance between neighbours, and each sample goes to the nearest slot. Slots
-    /// without a sample are gaps; samples that share a slot are averaged, and counted in [`Series::merged`].
+    /// The step is one of the calendar if all times are on it: months at one day of the month or at its end, or
+    /// business days. Otherwise it is the commonest distance between neighbours, and each sample goes to the nearest
+    /// slot. Slots without a sample are gaps; samples that share a slot are averaged, and counted in
+    /// [`Series::merged`].
     ///
     /// # Errors
     /// [`GridError`] when there are no two different times, when time runs backwards, or when the times are so

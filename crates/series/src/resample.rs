@@ -44,8 +44,8 @@ impl Series {
     /// A step of whole days is one of days in `zone`, which may have 23 to 25 hours.
     ///
     /// # Errors
-    /// [`GridError`] when there is no finite sample, when time runs backwards, when `step` is zero, or when there would be
-    /// more than 100,000,000 moments.
+    /// [`GridError`] when there is no finite sample, when time runs backwards, when `step` is zero, or when there would
+    /// be more than 100,000,000 moments.
     pub fn resampled(
         timed: &[(Timestamp, f64)],
         step: Duration,

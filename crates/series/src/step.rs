@@ -56,8 +56,8 @@ impl Step {
         }
     }
 
-    /// Returns the number of steps from `start` to `at`; `None` if `at` lies between two steps. Both are times on a clock,
-    /// and a length of time is one on that clock.
+    /// Returns the number of steps from `start` to `at`; `None` if `at` lies between two steps. Both are times on a
+    /// clock, and a length of time is one on that clock.
     pub(crate) fn idx_of(self, start: DateTime, at: DateTime) -> Option<i64> {
         let (distance, step) = match self {
             Self::Span(step) | Self::Clock(step) => (at.duration_since(start).as_nanos(), nanos(step)),

@@ -94,7 +94,8 @@ impl Unit {
         }
     }
 
-    /// Whether what is counted in a unit of this name is an amount, which is never negative unless it is a difference of two.
+    /// Whether what is counted in a unit of this name is an amount, which is never negative unless it is a difference
+    /// of two.
     #[must_use]
     pub fn is_of_amounts(name: &str) -> bool {
         let counted = name.strip_suffix("/s").unwrap_or(name);
@@ -166,7 +167,8 @@ impl Family {
         rest.split_once('}').map(|(name, _)| name)
     }
 
-    /// Whether no value is above the number that stands for the label: so many threads never get more cores than they are.
+    /// Whether no value is above the number that stands for the label: so many threads never get more cores than they
+    /// are.
     pub(crate) fn is_up_to_label(&self) -> bool {
         self.pattern == "cpu.availability.{threads}"
     }

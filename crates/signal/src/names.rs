@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-/// The name of a metric: letters and digits of ASCII, `_` and `:`, not beginning with a digit. Every other character becomes `_`, as
-/// Prometheus escapes names by underscores.
+/// The name of a metric: letters and digits of ASCII, `_` and `:`, not beginning with a digit. Every other character
+/// becomes `_`, as Prometheus escapes names by underscores.
 #[must_use]
 pub fn metric_name(text: &str) -> Cow<'_, str> {
     plain(text, |letter| letter == ':')

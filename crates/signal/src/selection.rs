@@ -34,7 +34,8 @@ impl Selection {
         self.without.iter().any(|glob| glob.matches(id))
     }
 
-    /// Whether `only` speaks of one of these. If it does not, whoever asks for them by other means wants them all the same.
+    /// Whether `only` speaks of one of these. If it does not, whoever asks for them by other means wants them all the
+    /// same.
     #[must_use]
     pub fn names_any<'a>(&self, mut ids: impl Iterator<Item = &'a str>) -> bool {
         ids.any(|id| self.only.iter().any(|glob| glob.matches(id)))

@@ -15,7 +15,8 @@ pub enum Code {
     Lu,
     /// Levels of a grid, on each of which ranks exchange faces along three axes; receives name tags only.
     Mg,
-    /// Three solvers a step, each of which goes from stage to stage and back through the ranks of a line; all sources are named.
+    /// Three solvers a step, each of which goes from stage to stage and back through the ranks of a line; all sources
+    /// are named.
     Bt,
     /// The exchanges of BT, with less to compute.
     Sp,

@@ -54,7 +54,8 @@ pub enum Kind {
     Compute,
     /// Messages, and waiting for their senders.
     Message,
-    /// Waiting for others. Both MPI libraries poll meanwhile, so that the processor is busy without any work being done.
+    /// Waiting for others. Both MPI libraries poll meanwhile, so that the processor is busy without any work being
+    /// done.
     Wait,
 }
 

@@ -1,6 +1,7 @@
 //! Trade between two neighbours: the highest numbers of the rank below for the lowest of the rank above.
 
-/// A trade moves no more than this share of a section, as sesame-sort's moves a part: so sections have to be sorted again and again.
+/// A trade moves no more than this share of a section, as sesame-sort's moves a part: so sections have to be sorted
+/// again and again.
 const PART_MAX: usize = 2;
 
 /// Returns the number of a sorted section's highest numbers that are to be offered to a rank whose lowest number is

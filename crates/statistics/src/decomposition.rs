@@ -37,8 +37,9 @@ pub struct Season {
     pub component: Component,
 }
 
-/// Takes a series apart; `periods` are lengths in samples, in any order, that need not be whole numbers. Those of which there are not three cycles,
-/// and those that explain nothing, are left out; `None` when none is left, or when samples do not vary.
+/// Takes a series apart; `periods` are lengths in samples, in any order, that need not be whole numbers. Those of which
+/// there are not three cycles, and those that explain nothing, are left out; `None` when none is left, or when samples
+/// do not vary.
 #[must_use]
 pub fn decomposition(samples: &[f64], periods: &[f64]) -> Option<Decomposition> {
     let total =

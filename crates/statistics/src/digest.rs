@@ -1,7 +1,8 @@
 //! Digest of the many times that a rank measures: a structure of fixed size, whatever the number of cycles.
 //!
-//! Quantiles are those of a histogram with 1/1,000 between its bounds (HdrHistogram), mean and deviation are of all values
-//! (Welford 1962). Recording a value touches a few words, so that keeping count does not disturb what is counted.
+//! Quantiles are those of a histogram with 1/1,000 between its bounds (HdrHistogram), mean and deviation are of all
+//! values (Welford 1962). Recording a value touches a few words, so that keeping count does not disturb what is
+//! counted.
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -74,7 +75,8 @@ impl Digest {
         Self { histogram, count: 0, mean: 0.0, squares: 0.0, min_ns: u64::MAX, max_ns: 0 }
     }
 
-    /// Takes note of one time. Longer ones than 18 minutes count as that long in quantiles; minimum, maximum and mean are exact.
+    /// Takes note of one time. Longer ones than 18 minutes count as that long in quantiles; minimum, maximum and mean
+    /// are exact.
     pub fn record(&mut self, span_ns: u64) {
         self.histogram.saturating_record(span_ns);
         self.count += 1;
@@ -91,8 +93,8 @@ impl Digest {
         self.count
     }
 
-    /// The time below which the share `at` of those recorded lies, to within a thousandth of itself (a tenth in a rough one); 0 where there
-    /// are none.
+    /// The time below which the share `at` of those recorded lies, to within a thousandth of itself (a tenth in a rough
+    /// one); 0 where there are none.
     #[must_use]
     pub fn quantile_ns(&self, at: f64) -> f64 {
         if self.count == 0 {

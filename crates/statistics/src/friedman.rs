@@ -15,8 +15,8 @@ pub struct Friedman {
     pub p_value: f64,
 }
 
-/// `blocks` hold the losses of all models, infinite where a model failed; none is NaN. `None` with fewer than two blocks or models,
-/// and where all are tied in every block.
+/// `blocks` hold the losses of all models, infinite where a model failed; none is NaN. `None` with fewer than two
+/// blocks or models, and where all are tied in every block.
 pub fn friedman(blocks: &[Vec<f64>]) -> Option<Friedman> {
     let (n, k) = (blocks.len(), blocks.first()?.len());
     if n < 2 || k < 2 {

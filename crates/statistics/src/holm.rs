@@ -1,7 +1,7 @@
 //! Holm's adjustment of p-values that are looked at together.
 
-/// Adjusts p-values of tests that are made together, so that the chance of any false alarm among them stays what is asked for (Holm
-/// 1979). Smaller ones stay smaller.
+/// Adjusts p-values of tests that are made together, so that the chance of any false alarm among them stays what is
+/// asked for (Holm 1979). Smaller ones stay smaller.
 #[must_use]
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let n = p_values.len();

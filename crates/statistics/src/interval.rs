@@ -7,7 +7,8 @@ use units::Confidence;
 
 use crate::quantile::{quantile_of_sorted, sorted};
 
-/// Resamples that an interval is made from unless told otherwise: its ends are then steady to about a fiftieth of its width.
+/// Resamples that an interval is made from unless told otherwise: its ends are then steady to about a fiftieth of its
+/// width.
 pub const N_RESAMPLES: usize = 1_000;
 
 /// The interval of a figure, or of a value to come: between two ends, in the unit of the figure.
@@ -29,8 +30,8 @@ impl Interval {
     }
 }
 
-/// An interval for `statistic` of `values` by the percentile bootstrap (Efron 1979): of as many values drawn with replacement,
-/// [`N_RESAMPLES`] times. `None` with fewer than two values, or where the statistic has no value.
+/// An interval for `statistic` of `values` by the percentile bootstrap (Efron 1979): of as many values drawn with
+/// replacement, [`N_RESAMPLES`] times. `None` with fewer than two values, or where the statistic has no value.
 ///
 /// The same seed gives the same interval.
 pub fn bootstrap(

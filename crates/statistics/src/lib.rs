@@ -126,8 +126,8 @@ fn mean(samples: &[f64]) -> f64 {
     samples.iter().sum::<f64>() / samples.len() as f64
 }
 
-/// A power of two near the largest magnitude, by which samples can be divided without rounding so that no square of them
-/// overflows or vanishes; 1 for samples that are all 0 or gaps.
+/// A power of two near the largest magnitude, by which samples can be divided without rounding so that no square of
+/// them overflows or vanishes; 1 for samples that are all 0 or gaps.
 fn scale(samples: &[f64]) -> f64 {
     let finite = samples.iter().filter(|sample| sample.is_finite());
     let largest = finite.fold(0.0_f64, |largest, sample| largest.max(sample.abs()));

@@ -8,7 +8,8 @@ const N_BISECTIONS: usize = 60;
 /// Steps of Simpson's rule over -8 to 8; the integrand is smooth, and more change nothing in ten digits.
 const N_STEPS: usize = 400;
 
-/// Mean ranks over `n` blocks of `k` models, at least 2, that are farther apart than this differ at the level `significance`.
+/// Mean ranks over `n` blocks of `k` models, at least 2, that are farther apart than this differ at the level
+/// `significance`.
 pub fn critical_difference(k: usize, n: usize, significance: f64) -> f64 {
     let models = k as f64;
     studentized_range(k, 1.0 - significance) / 2.0_f64.sqrt() * (models * (models + 1.0) / (6.0 * n as f64)).sqrt()

@@ -55,7 +55,8 @@ pub fn normality(values: &[f64]) -> Result<Normality, StatisticError> {
     })
 }
 
-/// Royston 1993, "A toolkit for testing for non-normality in complete and censored samples": ln(1 - W') is nearly normal.
+/// Royston 1993, "A toolkit for testing for non-normality in complete and censored samples": ln(1 - W') is nearly
+/// normal.
 fn p_value(r_squared: f64, n: f64) -> f64 {
     let (log, log_log) = (n.ln(), n.ln().ln());
     let mean = -1.2725 + 1.0521 * (log_log - log);

@@ -7,17 +7,19 @@ use crate::Line;
 /// Parameters of a piece: two of its line, and where it begins.
 const PARAMETERS: f64 = 3.0;
 
-/// The best straight pieces of `(x, y)` in ascending order of `x`, as ranges of points: at most `n_max`, each of `n_points_min` points or more.
+/// The best straight pieces of `(x, y)` in ascending order of `x`, as ranges of points: at most `n_max`, each of
+/// `n_points_min` points or more.
 ///
-/// Their number is the one with the least Bayesian information criterion (Schwarz 1978), where no fit counts as better than to within
-/// `noise`, so that noise makes no piece. Nothing where there are fewer than `n_points_min` points.
+/// Their number is the one with the least Bayesian information criterion (Schwarz 1978), where no fit counts as better
+/// than to within `noise`, so that noise makes no piece. Nothing where there are fewer than `n_points_min` points.
 #[must_use]
 pub fn pieces(points: &[(f64, f64)], n_max: usize, n_points_min: usize, noise: f64) -> Vec<Range<usize>> {
     let n = points.len();
     if n < n_points_min || n_max == 0 {
         return Vec::new();
     }
-    // best[k][end]: the least sum of squares of k + 1 pieces over the first `end` points, and where the last piece begins.
+    // best[k][end]: the least sum of squares of k + 1 pieces over the first `end` points, and where the last piece
+    // begins.
     let mut best = vec![vec![(f64::INFINITY, 0); n + 1]; n_max];
     for end in n_points_min..=n {
         best[0][end] = (squares(&points[..end]), 0);

@@ -1,6 +1,7 @@
 //! Statistics that one wild value does not move: medians, quantiles, median deviations.
 //!
-//! All take values in any order; those that are not finite are an error of the caller's and are left out. Units are the values'.
+//! All take values in any order; those that are not finite are an error of the caller's and are left out. Units are the
+//! values'.
 
 /// The middle of `values`; of an even number the mean of the two in the middle. `None` when there are none.
 #[must_use]
@@ -8,7 +9,8 @@ pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
 }
 
-/// The value below which the share `at`, in [0, 1], of `values` lies, by lines between neighbours (Hyndman and Fan 1996, type 7).
+/// The value below which the share `at`, in [0, 1], of `values` lies, by lines between neighbours (Hyndman and Fan
+/// 1996, type 7).
 #[must_use]
 pub fn quantile(values: &[f64], at: f64) -> Option<f64> {
     let sorted = sorted(values);

@@ -15,7 +15,8 @@ pub struct Residuals {
 
 impl Residuals {
     /// Tests errors, oldest first, gaps as NaN, at `n_lags` lags: unless given, as many as is usual and ten more than
-    /// `n_fitted`. That is the number of coefficients that were fitted to these very samples, and 0 for forecasts of later ones.
+    /// `n_fitted`. That is the number of coefficients that were fitted to these very samples, and 0 for forecasts of
+    /// later ones.
     #[must_use]
     pub fn test(errors: &[f64], n_lags: Option<usize>, n_fitted: usize) -> Self {
         let n = errors.iter().filter(|error| error.is_finite()).count();

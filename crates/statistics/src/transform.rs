@@ -1,6 +1,7 @@
 //! Products of power series and correlations of rows, by discrete Fourier transforms of one length.
 //!
-//! All transforms of the house are planned in this crate: every crate that names a planner compiles each size of butterfly anew.
+//! All transforms of the house are planned in this crate: every crate that names a planner compiles each size of
+//! butterfly anew.
 
 use std::sync::Arc;
 

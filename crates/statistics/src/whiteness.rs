@@ -1,8 +1,8 @@
 //! Whether a row of numbers, such as the one-step errors of a model, is noise without memory.
 //!
 //! The tests are those that RPS runs on prediction errors (Dinda and O'Hallaron 1999, section 5.2.3), after Brockwell
-//! and Davis 1991, section 9.4. Gaps are whatever is not finite: correlations are over the pairs that are there, and the
-//! counts never look across a gap.
+//! and Davis 1991, section 9.4. Gaps are whatever is not finite: correlations are over the pairs that are there, and
+//! the counts never look across a gap.
 
 use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
 

@@ -12,13 +12,13 @@ const N_EXACT_MAX: usize = 49;
 pub struct SignedRank {
     /// Differences that are not 0; those that are say nothing, and are left out.
     pub n: usize,
-    /// The probability of a sum of ranks this far or farther from its middle, on either side, if the differences lay around 0.
-    /// 1 without any difference.
+    /// The probability of a sum of ranks this far or farther from its middle, on either side, if the differences lay
+    /// around 0. 1 without any difference.
     pub p_value: f64,
 }
 
-/// Differences may be infinite, and none may be NaN. Exact for fewer than 50 differences of different magnitudes; otherwise by the
-/// normal distribution, with corrections for ties and for continuity.
+/// Differences may be infinite, and none may be NaN. Exact for fewer than 50 differences of different magnitudes;
+/// otherwise by the normal distribution, with corrections for ties and for continuity.
 pub fn signed_rank(differences: &[f64]) -> SignedRank {
     let known: Vec<f64> = differences.iter().copied().filter(|difference| *difference != 0.0).collect();
     let n = known.len();

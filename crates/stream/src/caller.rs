@@ -43,8 +43,8 @@ impl Caller {
     /// Asks, and waits for the answer and the messages that follow it.
     ///
     /// # Errors
-    /// [`CallError`] when there is no answer within `limit`, or it is a refusal, or the request does not fit into a frame. After
-    /// any other the connection is of no more use.
+    /// [`CallError`] when there is no answer within `limit`, or it is a refusal, or the request does not fit into a
+    /// frame. After any other the connection is of no more use.
     pub fn call(&mut self, ask: Ask, limit: Duration) -> Result<(Answer, Vec<Message>), CallError> {
         self.n_asked += 1;
         let Self { runtime, connection, decoder, endpoint, n_asked } = self;

@@ -1,9 +1,9 @@
 //! Endpoints: where a component's streams come from and go to, in RPS's notation.
 //!
-//! `source:tcp:pyramid:5009` reads a stream that another component offers; `connect:tcp:5011` offers one to whoever connects;
-//! `target:udp:239.99.99.99:5012` sends one there; `server:tcp:5010` answers requests (Dinda and O'Hallaron 1999, section 6.4). One role
-//! is added: `accept:tcp:5013` reads from whoever connects, the other end of a `target:`. Options follow a question
-//! mark: `connect:tcp:5011?backlog=256KiB&overflow=disconnect`.
+//! `source:tcp:pyramid:5009` reads a stream that another component offers; `connect:tcp:5011` offers one to whoever
+//! connects; `target:udp:239.99.99.99:5012` sends one there; `server:tcp:5010` answers requests (Dinda and O'Hallaron
+//! 1999, section 6.4). One role is added: `accept:tcp:5013` reads from whoever connects, the other end of a `target:`.
+//! Options follow a question mark: `connect:tcp:5011?backlog=256KiB&overflow=disconnect`.
 
 mod nats;
 mod options;

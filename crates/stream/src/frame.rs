@@ -147,7 +147,8 @@ pub enum FrameError {
 /// Appends a frame of this kind whose payload `write` appends.
 ///
 /// # Errors
-/// That of `write`, or [`MessageError::TooMany`] when the payload is longer than [`PAYLOAD_BYTES_MAX`]. `out` is then as it was.
+/// That of `write`, or [`MessageError::TooMany`] when the payload is longer than [`PAYLOAD_BYTES_MAX`]. `out` is then
+/// as it was.
 pub fn encode(
     kind: Kind,
     out: &mut BytesMut,
@@ -247,7 +248,8 @@ impl Decoder {
     /// The next whole frame; `None` until more bytes come.
     ///
     /// # Errors
-    /// [`FrameError`] when what comes next is no frame. Nothing that follows can be trusted, so the same error comes again.
+    /// [`FrameError`] when what comes next is no frame. Nothing that follows can be trusted, so the same error comes
+    /// again.
     pub fn next_frame(&mut self) -> Result<Option<Frame>, FrameError> {
         loop {
             let Some(length) = self.length()? else {

@@ -1,8 +1,8 @@
 //! Both ends of a connection prove that they have the same token, and neither shows it.
 //!
-//! Whoever connects says what for; the listener proves first, so that nobody learns anything by listening at an address that others
-//! are sent to. A proof is of both nonces, of the purpose, of who speaks and, under TLS, of that very connection (RFC 5705), so
-//! that nobody in the middle can pass it on. Specified in `docs/formats/stream.md`.
+//! Whoever connects says what for; the listener proves first, so that nobody learns anything by listening at an address
+//! that others are sent to. A proof is of both nonces, of the purpose, of who speaks and, under TLS, of that very
+//! connection (RFC 5705), so that nobody in the middle can pass it on. Specified in `docs/formats/stream.md`.
 
 use std::io;
 use std::time::Duration;

@@ -1,11 +1,13 @@
 //! The mirror: any number of inputs, outputs, request servers and a timer around one computation.
 //!
-//! What RPS's mirror did around `select` (Dinda and O'Hallaron 1999, section 6.3) a mirror does here on a thread of its own with an event
-//! loop of one thread, so that a [`Handler`] needs no locks. All frames that one read brings are handed to it in a row, and what it
-//! sends goes out in one write for each reader: that is what makes it fast under load and prompt without.
+//! What RPS's mirror did around `select` (Dinda and O'Hallaron 1999, section 6.3) a mirror does here on a thread of its
+//! own with an event loop of one thread, so that a [`Handler`] needs no locks. All frames that one read brings are
+//! handed to it in a row, and what it sends goes out in one write for each reader: that is what makes it fast under
+//! load and prompt without.
 //!
-//! No reader can hold it up. Each has a [`crate::Backlog`] of its own, and what does not fit is dropped and counted, or the reader
-//! is let go. What it connects to is connected to again when it goes, with pauses that double from 50 ms to 5 s.
+//! No reader can hold it up. Each has a [`crate::Backlog`] of its own, and what does not fit is dropped and counted, or
+//! the reader is let go. What it connects to is connected to again when it goes, with pauses that double from 50 ms to
+//! 5 s.
 
 mod announcing;
 mod inlet;
@@ -46,8 +48,8 @@ use visitor::or_panic;
 
 /// The pauses before a connection is made again.
 ///
-/// They have no random part: each connection is one component's, and those of a thousand readers of one writer come back in
-/// the order in which their kernels notice, which a listener's queue of 1,024 takes.
+/// They have no random part: each connection is one component's, and those of a thousand readers of one writer come
+/// back in the order in which their kernels notice, which a listener's queue of 1,024 takes.
 fn reconnecting() -> Backoff {
     Backoff::new(Duration::from_millis(50), Duration::from_secs(5))
 }
@@ -78,7 +80,8 @@ pub trait Handler: Send + 'static {
         let _ = outputs;
     }
 
-    /// A source will bring nothing more, or its connection broke and will be made again; or a line has nobody at its other end.
+    /// A source will bring nothing more, or its connection broke and will be made again; or a line has nobody at its
+    /// other end.
     fn ended(&mut self, input: InputId, outputs: &mut Outputs) {
         let _ = (input, outputs);
     }
@@ -181,15 +184,16 @@ impl<H: Handler> Mirror<H> {
         self
     }
 
-    /// Calls [`Handler::tick`] each time that `period` has passed, at moments that do not drift; those that are missed are made
-    /// up for at once, up to a second's worth. A period of zero is as often as can be.
+    /// Calls [`Handler::tick`] each time that `period` has passed, at moments that do not drift; those that are missed
+    /// are made up for at once, up to a second's worth. A period of zero is as often as can be.
     #[must_use]
     pub fn every(mut self, period: Duration) -> Self {
         self.period = Some(period);
         self
     }
 
-    /// Ends when all its sources have ended for good, as files do, and everything is written. One that others connect to never ends.
+    /// Ends when all its sources have ended for good, as files do, and everything is written. One that others connect
+    /// to never ends.
     #[must_use]
     pub fn ending_with_inputs(mut self) -> Self {
         self.ends_with_inputs = true;
@@ -209,16 +213,17 @@ impl<H: Handler> Mirror<H> {
         (InputId(self.ports.len() - 1), inlet)
     }
 
-    /// Adds a line to whatever the handler attaches by [`Outputs::attach`], such as a child process. What comes over it are messages by
-    /// this id. [`Handler::ended`] is called at the start, while nothing is attached, and whenever the other end has gone.
+    /// Adds a line to whatever the handler attaches by [`Outputs::attach`], such as a child process. What comes over it
+    /// are messages by this id. [`Handler::ended`] is called at the start, while nothing is attached, and whenever the
+    /// other end has gone.
     pub fn line(&mut self) -> InputId {
         self.ports.push(Port::Line);
         InputId(self.ports.len() - 1)
     }
 
-    /// Adds a line to a component's `server:`, named by the `source:` that it is for us. Requests go there by [`Outputs::send_to`], and
-    /// replies come in as messages by this id. When the connection breaks, [`Handler::ended`] is called and it is made again;
-    /// what was asked before is forgotten.
+    /// Adds a line to a component's `server:`, named by the `source:` that it is for us. Requests go there by
+    /// [`Outputs::send_to`], and replies come in as messages by this id. When the connection breaks, [`Handler::ended`]
+    /// is called and it is made again; what was asked before is forgotten.
     pub fn asking(&mut self, endpoint: Endpoint) -> InputId {
         self.ports.push(Port::Asked(endpoint));
         InputId(self.ports.len() - 1)
@@ -232,7 +237,8 @@ impl<H: Handler> Mirror<H> {
     /// Starts it on a thread of its own. What listens, listens when this returns.
     ///
     /// # Errors
-    /// [`OpenError`] when a place to listen at cannot be had, and when the system gives no thread. What is connected to need not be there yet.
+    /// [`OpenError`] when a place to listen at cannot be had, and when the system gives no thread. What is connected to
+    /// need not be there yet.
     pub fn start(self) -> Result<Running<H>, OpenError> {
         let (stop, stopped) = watch::channel(false);
         let (opened, answer) = std::sync::mpsc::sync_channel(1);

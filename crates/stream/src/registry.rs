@@ -1,9 +1,9 @@
 //! The registry: which streams run, and where they can be read.
 //!
-//! RPS left it to its users to know the addresses of their components. Here each mirror that is told to announces what its description
-//! says: on this host as a small file in a folder of the user's, on the local network by multicast DNS (RFC 6762 and 6763) where
-//! it listens beyond the loopback, and across sites in a bucket of a NATS server. No place has the whole truth: whoever looks asks
-//! those that it is told to ask.
+//! RPS left it to its users to know the addresses of their components. Here each mirror that is told to announces what
+//! its description says: on this host as a small file in a folder of the user's, on the local network by multicast DNS
+//! (RFC 6762 and 6763) where it listens beyond the loopback, and across sites in a bucket of a NATS server. No place
+//! has the whole truth: whoever looks asks those that it is told to ask.
 
 mod across;
 mod lan;
@@ -181,8 +181,9 @@ fn is_beyond_host(text: &str) -> bool {
 
 /// Whether a place that somebody else announced may be connected to: a subject, or a port of another host.
 ///
-/// Anybody can announce anything, and where that leads to this host it is somebody's wish to have this process connect there, or make a
-/// file. A name could lead here when it is looked up, so there has to be an address. Options are for whoever reads to choose.
+/// Anybody can announce anything, and where that leads to this host it is somebody's wish to have this process connect
+/// there, or make a file. A name could lead here when it is looked up, so there has to be an address. Options are for
+/// whoever reads to choose.
 fn is_elsewhere(text: &str) -> bool {
     place(text).is_some_and(|place| {
         let leads_away = match &place {
@@ -236,8 +237,8 @@ fn agrees<'a>(glob: Option<&Glob>, names: impl IntoIterator<Item = &'a String>) 
     glob.is_none_or(|glob| names.into_iter().any(|name| glob.matches(name)))
 }
 
-/// Looks for running streams on this host, and where `security`'s registry says so on the network, which is waited for, and in NATS.
-/// Sorted by stream, host and component, this host's before others.
+/// Looks for running streams on this host, and where `security`'s registry says so on the network, which is waited for,
+/// and in NATS. Sorted by stream, host and component, this host's before others.
 ///
 /// # Errors
 /// [`RegistryError`] when one of them cannot be asked.

@@ -14,8 +14,9 @@ use crate::registry::Registry;
 
 /// Protection of a component's connections.
 ///
-/// On the loopback nothing is needed; what is given is used there too, unless an endpoint says `tls=off`. A TCP listener that other machines
-/// can reach needs a token and a certificate; UDP has neither, so beyond the loopback it has to be allowed by [`Security::allow_plain`].
+/// On the loopback nothing is needed; what is given is used there too, unless an endpoint says `tls=off`. A TCP
+/// listener that other machines can reach needs a token and a certificate; UDP has neither, so beyond the loopback it
+/// has to be allowed by [`Security::allow_plain`].
 #[derive(Clone, Debug)]
 pub struct Security {
     /// The token that both ends of a connection must have. Both ends prove it, and neither shows it.

@@ -16,8 +16,8 @@ pub struct NatsServer {
 }
 
 impl NatsServer {
-    /// Starts one that keeps what it has to keep below `folder`. The program is what `FORETOP_TEST_NATS_SERVER` names, or else
-    /// `nats-server`.
+    /// Starts one that keeps what it has to keep below `folder`. The program is what `FORETOP_TEST_NATS_SERVER` names,
+    /// or else `nats-server`.
     ///
     /// # Panics
     /// When it does not start.

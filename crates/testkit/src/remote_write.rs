@@ -1,5 +1,5 @@
-//! A request of Prometheus remote write by its published definition, as far as tests look at it; written apart from what `remote-write`
-//! encodes by.
+//! A request of Prometheus remote write by its published definition, as far as tests look at it; written apart from
+//! what `remote-write` encodes by.
 
 use prost::Message;
 

@@ -9,8 +9,8 @@ pub fn with_causes(error: &dyn Error) -> String {
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
-/// `text` in one line if it has the picture of a place in a file, as errors of TOML have: the picture is left out, the place stays. Other
-/// text is left as it is.
+/// `text` in one line if it has the picture of a place in a file, as errors of TOML have: the picture is left out, the
+/// place stays. Other text is left as it is.
 #[must_use]
 pub fn without_picture(text: &str) -> String {
     let is_margin = |line: &str| line.trim() == "|";

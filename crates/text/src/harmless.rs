@@ -11,7 +11,8 @@ pub fn printable(text: &str) -> String {
     text.chars().map(|c| if is_unsafe(c) { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
-/// `text` for HTML and XML, between tags or in a quoted attribute: marks written as entities, what XML cannot hold shown as U+FFFD.
+/// `text` for HTML and XML, between tags or in a quoted attribute: marks written as entities, what XML cannot hold
+/// shown as U+FFFD.
 #[must_use]
 pub fn markup(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());

@@ -77,8 +77,9 @@ pub fn server(chain: &[u8], key: &[u8]) -> Result<Arc<ServerConfig>, ConfigError
     Ok(Arc::new(config))
 }
 
-/// Returns what clients refuse in the certificates of a server at this time, whoever they believe: that it is over, or has not begun, or that the first one
-/// is an authority's own. `None` if there is nothing of the kind, or the text cannot be read.
+/// Returns what clients refuse in the certificates of a server at this time, whoever they believe: that it is over, or
+/// has not begun, or that the first one is an authority's own. `None` if there is nothing of the kind, or the text
+/// cannot be read.
 #[must_use]
 pub fn refused_by_clients(chain: &[u8], now: Timestamp) -> Option<Complaint> {
     let chain = certificates(chain).ok()?;

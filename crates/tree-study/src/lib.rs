@@ -1,8 +1,10 @@
-//! A study of the trees of collectives: how much their shape matters, where the time goes in them, and what watching them costs.
+//! A study of the trees of collectives: how much their shape matters, where the time goes in them, and what watching
+//! them costs.
 //!
-//! It remakes the measurements of two papers by Bongo, Anshus and Bjørndalen: "Collective communication performance analysis within the
-//! communication system" (P1, Euro-Par 2004), and "Low overhead high performance runtime monitoring of collective communication" (P2, ICPP 2005).
-//! [`Settings::trials`] says what to run; whoever runs it writes [`record`]s; [`report()`] and [`TreeStudy`] show them beside the papers' figures.
+//! It remakes the measurements of two papers by Bongo, Anshus and Bjørndalen: "Collective communication performance
+//! analysis within the communication system" (P1, Euro-Par 2004), and "Low overhead high performance runtime monitoring
+//! of collective communication" (P2, ICPP 2005). [`Settings::trials`] says what to run; whoever runs it writes
+//! [`record`]s; [`report()`] and [`TreeStudy`] show them beside the papers' figures.
 #![forbid(unsafe_code)]
 #![warn(unreachable_pub)]
 

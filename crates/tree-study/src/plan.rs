@@ -211,8 +211,8 @@ impl Gate {
 }
 
 impl Settings {
-    /// All trials of one topology whose trees have these names, in the order in which they are to be run: a round of all before the next,
-    /// so that what drifts meets all alike.
+    /// All trials of one topology whose trees have these names, in the order in which they are to be run: a round of
+    /// all before the next, so that what drifts meets all alike.
     #[must_use]
     pub fn trials(&self, topology: usize, trees: &[String]) -> Vec<Trial> {
         let mut trials = Vec::new();

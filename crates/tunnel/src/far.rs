@@ -115,7 +115,8 @@ impl Far {
         Watcher::new(&self.teller)
     }
 
-    /// Serves until `enough`, then lets streams come to their end for a while, and writes what the store has in memory only.
+    /// Serves until `enough`, then lets streams come to their end for a while, and writes what the store has in memory
+    /// only.
     pub async fn run(self, enough: impl Future<Output = ()>) {
         let shared = &self.shared;
         let accept = self.listener.serve(shared.no_more_taken(), |arrived, peer| {

@@ -1,5 +1,6 @@
-//! Files of a folder at the far end, for streams whose target is `files`: GET and HEAD of HTTP/1.1 (RFC 9110, 9112), ranges included, so that
-//! any client of HTTP fetches them and goes on where it was broken off. There are no listings, and nothing outside the folder is reached.
+//! Files of a folder at the far end, for streams whose target is `files`: GET and HEAD of HTTP/1.1 (RFC 9110, 9112),
+//! ranges included, so that any client of HTTP fetches them and goes on where it was broken off. There are no listings,
+//! and nothing outside the folder is reached.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};

@@ -1,7 +1,7 @@
 //! Both ends prove that they have the same token, for this very connection, before anything else is said.
 //!
-//! The far end proves first, so that nobody learns anything by listening where a near end is sent to. As in `stream`, a proof is of both
-//! nonces, of who speaks and, under TLS, of that connection (RFC 5705).
+//! The far end proves first, so that nobody learns anything by listening where a near end is sent to. As in `stream`, a
+//! proof is of both nonces, of who speaks and, under TLS, of that connection (RFC 5705).
 
 use std::time::Duration;
 

@@ -1,8 +1,9 @@
 //! Choice of the level that sends most: a decision from what link and processor are expected to give, and from what the
 //! data are like. It is a pure function; `steering` asks it once a second.
 //!
-//! A byte takes the longer of two times: that of the processor to make less of it, and that of the link to carry what is left. The level
-//! with the shortest wins. What levels cost and save beside each other is a table, scaled by what is seen.
+//! A byte takes the longer of two times: that of the processor to make less of it, and that of the link to carry what
+//! is left. The level with the shortest wins. What levels cost and save beside each other is a table, scaled by what is
+//! seen.
 
 use dedup::{Effort, Packing};
 
@@ -25,13 +26,14 @@ const ZSTD_CHOSEN_MAX: usize = 12;
 /// Processor time of a byte that is remembered and hashed, and of one that is looked for, too.
 const BYPASS_NS: f64 = 1.2;
 const SEARCH_NS: f64 = 0.8;
-/// Processor time of a new byte in zstd at levels 1 to 12, and what those save of it, where level 3 saves 1: `zstd -b1 -e12` on this
-/// repository's sources with two programs, of which level 3 left 40 %.
+/// Processor time of a new byte in zstd at levels 1 to 12, and what those save of it, where level 3 saves 1:
+/// `zstd -b1 -e12` on this repository's sources with two programs, of which level 3 left 40 %.
 const ZSTD_NS: [f64; ZSTD_CHOSEN_MAX] = [2.7, 3.1, 4.7, 5.4, 9.8, 14.5, 16.7, 33.0, 42.0, 44.0, 70.0, 103.0];
 const ZSTD_SAVES: [f64; ZSTD_CHOSEN_MAX] =
     [0.924, 0.966, 1.0, 1.008, 1.027, 1.039, 1.045, 1.049, 1.052, 1.054, 1.0555, 1.056];
 
-/// A level is left for one that is faster by this share at least: a zstd stream that begins anew has forgotten what it knew.
+/// A level is left for one that is faster by this share at least: a zstd stream that begins anew has forgotten what it
+/// knew.
 const GAIN_MIN: f64 = 0.1;
 /// The relative difference in time below which levels count as equal; the cheapest of those is taken.
 const SAME: f64 = 0.01;
@@ -175,7 +177,8 @@ impl Chooser {
         Self { content: Content { known: 0.0, left: 0.5, slowness: 1.0 }, n_untried: 0 }
     }
 
-    /// Learns from what became of bytes at level `now`, and gives the next one. Without an expectation of the link it stays.
+    /// Learns from what became of bytes at level `now`, and gives the next one. Without an expectation of the link it
+    /// stays.
     pub fn next(&mut self, now: Level, seen: Seen, expected: Option<Expected>) -> Level {
         self.learn(now, seen);
         let Some(expected) = expected else { return now };

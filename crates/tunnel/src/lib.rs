@@ -1,9 +1,9 @@
-//! A tunnel that sends nothing twice: programs' connections as streams over one authenticated link, with a store of what went by at
-//! both ends.
+//! A tunnel that sends nothing twice: programs' connections as streams over one authenticated link, with a store of
+//! what went by at both ends.
 //!
-//! A [`Near`] end has programs connect to it; a [`Far`] end connects to their targets. Between them is one TCP connection, under TLS beyond
-//! this machine, or QUIC, whose ends have proved that they have the same token. A stream arrives exactly as it was sent, or is broken at
-//! both ends. The link's format is in `docs/formats/tunnel.md`.
+//! A [`Near`] end has programs connect to it; a [`Far`] end connects to their targets. Between them is one TCP
+//! connection, under TLS beyond this machine, or QUIC, whose ends have proved that they have the same token. A stream
+//! arrives exactly as it was sent, or is broken at both ends. The link's format is in `docs/formats/tunnel.md`.
 #![forbid(unsafe_code)]
 
 mod config;

@@ -1,9 +1,10 @@
-//! A link: all streams between two ends over one connection, with an encoder for one direction and a decoder for the other.
+//! A link: all streams between two ends over one connection, with an encoder for one direction and a decoder for the
+//! other.
 //!
-//! Four parts run side by side and end together: the reader, the writer, the encoder and the decoder, the last two on threads of their own
-//! because they compute and read from disk. Nothing deadlocks, because the reader never waits: what comes is bounded by what was
-//! granted. A sender has credit for each stream, and room for what is not acknowledged; whoever takes more breaks the protocol. Control
-//! frames go before data.
+//! Four parts run side by side and end together: the reader, the writer, the encoder and the decoder, the last two on
+//! threads of their own because they compute and read from disk. Nothing deadlocks, because the reader never waits:
+//! what comes is bounded by what was granted. A sender has credit for each stream, and room for what is not
+//! acknowledged; whoever takes more breaks the protocol. Control frames go before data.
 
 mod decoding;
 mod encoding;
@@ -27,7 +28,8 @@ use crate::neighbour::Neighbours;
 use crate::steering::Steering;
 use crate::transport::Bytes;
 
-/// Bytes of groups that may wait for the decoder: what an honest sender has room for, with what groups have beside their data.
+/// Bytes of groups that may wait for the decoder: what an honest sender has room for, with what groups have beside
+/// their data.
 const QUEUED_BYTES_MAX: u64 = 4 * 1024 * ROOM_KIB as u64;
 /// Streams at the same time.
 const STREAMS_MAX: usize = 4096;
@@ -173,7 +175,8 @@ impl Common {
         self.memory.flush().await;
     }
 
-    /// Waits until the streams of these links have come to their ends, for a while: whoever is still there then is broken off.
+    /// Waits until the streams of these links have come to their ends, for a while: whoever is still there then is
+    /// broken off.
     pub async fn drain(&self, links: impl Fn() -> Vec<Arc<Link>>) {
         let all_ended = async {
             while !links().iter().all(|link| link.is_drained()) {

@@ -147,7 +147,8 @@ impl Near {
         Watcher::new(&self.teller)
     }
 
-    /// Serves until `enough`, then lets streams come to their end for a while, and writes what the store has in memory only.
+    /// Serves until `enough`, then lets streams come to their end for a while, and writes what the store has in memory
+    /// only.
     pub async fn run(self, enough: impl Future<Output = ()>) {
         let shared = &self.shared;
         let enough = async {
@@ -312,7 +313,8 @@ async fn refuse(client: &mut TcpStream, manner: Option<crate::proxy::Manner>) {
     }
 }
 
-/// The link, as soon as there is one. One that has ended but is still there would refuse the program that comes right after.
+/// The link, as soon as there is one. One that has ended but is still there would refuse the program that comes right
+/// after.
 async fn linked(shared: &Shared) -> Arc<Link> {
     let mut links = shared.link.subscribe();
     loop {

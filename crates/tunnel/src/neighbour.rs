@@ -1,9 +1,9 @@
 //! Loans between near ends: what a near end lacks, from another near end that is nearer than the far one, on the
 //! asking and on the answering side.
 //!
-//! Each neighbour has a connection of its own, which is no link: its ends prove that they have the same token, one asks for places of
-//! runs, and the other has their bytes or not. Nothing of it is believed: bytes count only where the hash of the group holds with them, and
-//! whoever fails is left alone for a while.
+//! Each neighbour has a connection of its own, which is no link: its ends prove that they have the same token, one asks
+//! for places of runs, and the other has their bytes or not. Nothing of it is believed: bytes count only where the hash
+//! of the group holds with them, and whoever fails is left alone for a while.
 
 use std::fmt;
 use std::time::Duration;

@@ -1,8 +1,9 @@
 //! Components: what knows a protocol well enough to say which bytes of a stream belong together.
 //!
-//! A component sees what a program says, piece by piece, and cuts it into parts, each for a *lane*. The bytes of a lane are looked for as one
-//! stream, so that heads between two bodies do not hide that the second goes on where the first did the last time. Bytes arrive in the
-//! order in which they were said, whatever is cut: a component that takes bytes for something else costs savings, never a byte.
+//! A component sees what a program says, piece by piece, and cuts it into parts, each for a *lane*. The bytes of a lane
+//! are looked for as one stream, so that heads between two bodies do not hide that the second goes on where the first
+//! did the last time. Bytes arrive in the order in which they were said, whatever is cut: a component that takes bytes
+//! for something else costs savings, never a byte.
 
 mod http;
 
@@ -28,7 +29,8 @@ pub trait Component: Send {
     fn cut(&mut self, said: &[u8]) -> Vec<Part>;
 }
 
-/// The components that an end knows, by the names that configurations use. Both ends need those that the near end's `forward` names.
+/// The components that an end knows, by the names that configurations use. Both ends need those that the near end's
+/// `forward` names.
 #[derive(Clone)]
 pub struct Components(BTreeMap<String, fn() -> Box<dyn Component>>);
 

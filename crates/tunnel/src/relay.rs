@@ -29,7 +29,8 @@ pub(crate) enum Broken {
 /// A local program's connection.
 pub(crate) enum Local {
     Tcp(TcpStream),
-    /// Another process of this machine. It sees an end where a TCP connection is reset: its protocol has to say where its messages end.
+    /// Another process of this machine. It sees an end where a TCP connection is reset: its protocol has to say where
+    /// its messages end.
     Unix(UnixStream),
 }
 
@@ -59,7 +60,8 @@ impl Readable for unix::ReadHalf<'_> {
     }
 }
 
-/// Carries bytes until both directions have ended. One that breaks is broken at both ends, so that nobody takes a part for the whole.
+/// Carries bytes until both directions have ended. One that breaks is broken at both ends, so that nobody takes a part
+/// for the whole.
 pub(crate) async fn relay(
     link: &Arc<Link>,
     stream: u32,

@@ -95,7 +95,8 @@ pub struct StoreStatus {
     pub unwritten_total: u64,
     /// Containers that were given up for the budget.
     pub given_up_total: u64,
-    /// Hits by how many bytes were written since: entry `i` counts those from 2^(16+i) on, the first also those with fewer.
+    /// Hits by how many bytes were written since: entry `i` counts those from 2^(16+i) on, the first also those with
+    /// fewer.
     pub hit_ages: Vec<u64>,
 }
 

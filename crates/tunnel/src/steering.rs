@@ -131,7 +131,8 @@ impl Gauge {
             return level;
         }
         let core = mean(&self.core).unwrap_or(1.0);
-        // A link that is never full carries more than it is given; if the encoder is what it waits for, that much is known.
+        // A link that is never full carries more than it is given; if the encoder is what it waits for, that much is
+        // known.
         let is_encoder_full = step.encoder_seconds >= BUSY_SHARE_MIN * STEP.as_secs_f64();
         let beyond = (!is_full && is_encoder_full).then_some(2.0 * step.wire_bytes / STEP.as_secs_f64());
         let link = match (mean(&self.link), beyond) {
@@ -153,7 +154,8 @@ fn mean(live: &Live) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// A world in which text is sent over a link of so many bytes a second, by an encoder that takes as long as the table says.
+    /// A world in which text is sent over a link of so many bytes a second, by an encoder that takes as long as the
+    /// table says.
     fn after(n_steps: usize, link: f64) -> Level {
         let mut gauge = Gauge { share: CoreShare::open(Path::new("/nowhere")), ..Gauge::new() };
         let mut level = Level::Zstd(5);

@@ -214,8 +214,8 @@ pub(crate) fn is_loopback(address: &SocketAddr) -> bool {
     address.ip().to_canonical().is_loopback()
 }
 
-/// Has the other side see that the connection broke whenever it ends, by whatever: what was sent is not all. Without this, a process
-/// that is killed would look as if it had said all it had to say.
+/// Has the other side see that the connection broke whenever it ends, by whatever: what was sent is not all. Without
+/// this, a process that is killed would look as if it had said all it had to say.
 pub(crate) fn break_at_end(stream: &TcpStream) {
     linger(stream, Some(Duration::ZERO));
 }

@@ -37,8 +37,8 @@ impl Moment {
 impl FromStr for Moment {
     type Err = MomentError;
 
-    /// Reads a minus sign and a length of time with its unit, or what [`Timestamp`] reads and does not begin with one: `-600` is refused, because who
-    /// writes it means ten minutes more often than the year 1969.
+    /// Reads a minus sign and a length of time with its unit, or what [`Timestamp`] reads and does not begin with one:
+    /// `-600` is refused, because who writes it means ten minutes more often than the year 1969.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let read = match text.trim().strip_prefix('-') {
             Some(length) => span::parse(length).ok().map(Self::BeforeNow),

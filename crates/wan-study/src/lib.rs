@@ -1,8 +1,8 @@
 //! A study of collectives over sites, and of the emulator that they are measured on.
 //!
-//! It remakes the measurements of a paper and a report in L. A. Bongo's dissertation (Tromsø, 2007): conditional allreduce (paper 3, called P3
-//! here), and the WAN emulator Longcut. [`Settings::trials`] says what to run; whoever runs it writes [`record`]s; [`report()`] and [`WanStudy`]
-//! show them beside the published figures.
+//! It remakes the measurements of a paper and a report in L. A. Bongo's dissertation (Tromsø, 2007): conditional
+//! allreduce (paper 3, called P3 here), and the WAN emulator Longcut. [`Settings::trials`] says what to run; whoever
+//! runs it writes [`record`]s; [`report()`] and [`WanStudy`] show them beside the published figures.
 #![forbid(unsafe_code)]
 #![warn(unreachable_pub)]
 

@@ -1,8 +1,9 @@
 //! Time of a relaxation over Longcut's four parts by the model of its links alone: the report's Table VI.
 //!
-//! Nothing is waited for: messages go through [`netmodel::Link`]s in simulated time. A red-black relaxation exchanges borders twice in an iteration,
-//! and ends it with an allreduce by one root. Longcut does not say how long its relaxation computes, only that some 70 % of its time over NWS's links is
-//! communication; here it computes for as long as that takes.
+//! Nothing is waited for: messages go through [`netmodel::Link`]s in simulated time. A red-black relaxation exchanges
+//! borders twice in an iteration, and ends it with an allreduce by one root. Longcut does not say how long its
+//! relaxation computes, only that some 70 % of its time over NWS's links is communication; here it computes for as long
+//! as that takes.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

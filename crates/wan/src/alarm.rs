@@ -1,7 +1,7 @@
 //! Waiting for a moment or for input, to some microseconds.
 //!
-//! A sleeping thread is woken tens of microseconds late. So the thread sleeps until shortly before the moment, and then looks again and again,
-//! at its input too. Each gateway and relay has one thread, so that no more than one spins.
+//! A sleeping thread is woken tens of microseconds late. So the thread sleeps until shortly before the moment, and then
+//! looks again and again, at its input too. Each gateway and relay has one thread, so that no more than one spins.
 
 use std::num::NonZeroU64;
 use std::os::fd::BorrowedFd;

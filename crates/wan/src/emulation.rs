@@ -1,7 +1,7 @@
 //! Sites and hosts that exist: namespaces, devices, and the gateways between them.
 //!
-//! Everything is inside of namespaces that this process alone holds. When it ends, however it ends, the kernel takes all of it away, and the
-//! machine's own network never has a part in it.
+//! Everything is inside of namespaces that this process alone holds. When it ends, however it ends, the kernel takes
+//! all of it away, and the machine's own network never has a part in it.
 
 use std::fs::{self, File};
 use std::io;
@@ -84,7 +84,8 @@ pub enum EmulationError {
 }
 
 impl Emulation {
-    /// Makes the hosts of `plan`, which find each other by the file `hosts_file`, and starts the gateways. Needs root, and `ip` and `tc` of iproute2.
+    /// Makes the hosts of `plan`, which find each other by the file `hosts_file`, and starts the gateways. Needs root,
+    /// and `ip` and `tc` of iproute2.
     ///
     /// # Errors
     /// [`EmulationError`]; nothing is left behind then.

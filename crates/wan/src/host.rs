@@ -1,4 +1,5 @@
-//! An emulated host: a network, a name, memory to share and mounts of its own, which live as long as somebody holds them or runs in them.
+//! An emulated host: a network, a name, memory to share and mounts of its own, which live as long as somebody holds
+//! them or runs in them.
 #![expect(unsafe_code, reason = "leaving the namespaces of this process, on a thread made for it")]
 
 use std::fs::{self, File};
@@ -41,7 +42,8 @@ impl Host {
     /// Makes a host called `name` that finds others by `hosts_file`.
     pub(crate) fn make(name: &str, hosts_file: &Path) -> io::Result<Self> {
         on_a_thread(|| {
-            // SAFETY: this thread was made for this and ends with it; it shares no file descriptor table that is unshared.
+            // SAFETY: this thread was made for this and ends with it; it shares no file descriptor table that is
+            // unshared.
             unsafe {
                 unshare_unsafe(UnshareFlags::NEWNET | UnshareFlags::NEWUTS | UnshareFlags::NEWIPC | UnshareFlags::NEWNS)
             }?;

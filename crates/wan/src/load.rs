@@ -197,7 +197,8 @@ impl Bed {
         work: impl FnOnce(TcpStream) -> io::Result<T>,
     ) -> Result<T, LoadError> {
         let to = self.listener.local_addr()?;
-        // Both ends of a connection pace what they send in the same way; one that has begun does not change that any more.
+        // Both ends of a connection pace what they send in the same way; one that has begun does not change that any
+        // more.
         let connect = |address: SocketAddr| {
             let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
             set_tcp_congestion(&socket, &tcp_congestion(&self.listener)?)?;

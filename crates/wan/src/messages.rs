@@ -1,7 +1,7 @@
 //! Properties of a link, out of the recorded messages of a program between two hosts.
 //!
-//! A message tells of the link if its receiver was waiting when it was sent: otherwise its time is the receiver's. What the MPI library
-//! adds is part of it.
+//! A message tells of the link if its receiver was waiting when it was sent: otherwise its time is the receiver's. What
+//! the MPI library adds is part of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

@@ -1,7 +1,8 @@
 //! An emulation that other processes find: by its name, in a folder of its own, for as long as it runs.
 //!
-//! The folder has a file of hosts, a remote shell for launchers, and the state: who holds the namespaces, and under which numbers. The state is
-//! locked by the process that runs the emulation; where it is not locked, that process is gone, and what remains is cleared away.
+//! The folder has a file of hosts, a remote shell for launchers, and the state: who holds the namespaces, and under
+//! which numbers. The state is locked by the process that runs the emulation; where it is not locked, that process is
+//! gone, and what remains is cleared away.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirBuilder, File, Permissions, TryLockError};
@@ -149,8 +150,9 @@ impl Run {
         &self.shell
     }
 
-    /// Moves this process, which must have one thread, into a host of a running emulation, `HOST` or `EMULATION/HOST`. It keeps its folder where the
-    /// host has that too. For what is started by an emulation's host or remote shell, that emulation's hosts come first.
+    /// Moves this process, which must have one thread, into a host of a running emulation, `HOST` or `EMULATION/HOST`.
+    /// It keeps its folder where the host has that too. For what is started by an emulation's host or remote shell,
+    /// that emulation's hosts come first.
     ///
     /// # Errors
     /// [`RunError`] if there is no such host, or not only one.

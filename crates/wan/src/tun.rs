@@ -1,4 +1,5 @@
-//! A network device whose other end is a file of this process: what the kernel routes to it is read, what is written arrives.
+//! A network device whose other end is a file of this process: what the kernel routes to it is read, what is written
+//! arrives.
 #![expect(unsafe_code, reason = "the request that names a TUN device")]
 
 use std::fs::{File, OpenOptions};
@@ -32,7 +33,8 @@ pub(crate) fn open(name: &str) -> io::Result<File> {
     for (to, from) in request.name[..NAME_BYTES - 1].iter_mut().zip(name.bytes()) {
         *to = from;
     }
-    // SAFETY: `TUNSETIFF` takes a pointer to a `struct ifreq`, which is 40 bytes long, and `Request` is laid out as one.
+    // SAFETY: `TUNSETIFF` takes a pointer to a `struct ifreq`, which is 40 bytes long, and `Request` is laid out as
+    // one.
     unsafe { ioctl(&file, Setter::<SET_INTERFACE, Request>::new(request)) }?;
     Ok(file)
 }

@@ -76,7 +76,8 @@ impl Frame<'_> {
 pub struct Chance {
     /// Probability, in [0, 1].
     pub probability: f64,
-    /// The leads by which it is true with probability 0.1, 0.5 and 0.9; `None` for later than was asked about, and where only the end of the time can tell.
+    /// The leads by which it is true with probability 0.1, 0.5 and 0.9; `None` for later than was asked about, and
+    /// where only the end of the time can tell.
     pub leads: [Option<usize>; 3],
 }
 
@@ -95,8 +96,8 @@ pub struct Answer {
 
 /// Answers a question about what comes after the samples; `None` when they are too few for any forecast.
 ///
-/// The same samples, question and seed have the same answer. Each earlier moment in the record is answered from the samples before it
-/// alone.
+/// The same samples, question and seed have the same answer. Each earlier moment in the record is answered from the
+/// samples before it alone.
 #[must_use]
 pub fn ask(history: History<'_>, question: &Question, seed: u64) -> Option<Answer> {
     let n = history.n();
@@ -107,8 +108,9 @@ pub fn ask(history: History<'_>, question: &Question, seed: u64) -> Option<Answe
     Some(Answer { chance, futures, seasons: foresight.found(), record })
 }
 
-/// Goes through the samples, and at most `n_moments` times on the way asks questions about equally many steps, each time of `n_paths` futures. Gives
-/// what is to be expected after the last sample, and what became of the answers to each question.
+/// Goes through the samples, and at most `n_moments` times on the way asks questions about equally many steps, each
+/// time of `n_paths` futures. Gives what is to be expected after the last sample, and what became of the answers to
+/// each question.
 #[must_use]
 pub fn rehearse(
     history: History<'_>,

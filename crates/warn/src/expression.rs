@@ -13,8 +13,8 @@ const DEPTH_MAX: usize = 16;
 
 /// A signal, or `cpu.user + cpu.system`, `a + b - c`, `(a + b) / c`.
 ///
-/// Operators stand between spaces, because names may contain them. Names that hold spaces, quotes or comparisons stand in double quotes ([`quoted`](crate::quoted)).
-/// Ratios bind closer than sums.
+/// Operators stand between spaces, because names may contain them. Names that hold spaces, quotes or comparisons stand
+/// in double quotes ([`quoted`](crate::quoted)). Ratios bind closer than sums.
 ///
 /// ```
 /// use warn::Expression;
@@ -246,7 +246,8 @@ fn between_spaces(text: &str) -> Vec<&str> {
     parts
 }
 
-/// The letters that are not within double quotes, and where they are: labels, as in `up{job="a > b"}`, may hold anything.
+/// The letters that are not within double quotes, and where they are: labels, as in `up{job="a > b"}`, may hold
+/// anything.
 pub(crate) fn outside_quotes(text: &str) -> impl Iterator<Item = (usize, char)> {
     let (mut is_quoted, mut is_escaped) = (false, false);
     text.char_indices().filter(move |(_, letter)| {

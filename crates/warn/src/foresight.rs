@@ -57,8 +57,9 @@ impl Foresight {
         }
     }
 
-    /// Whether `question` may be as probable as this; `true` where that is not known. It draws no futures: where each lead is beyond the line
-    /// with less than `probability / n_leads`, some lead is with less than `probability` (Boole's inequality).
+    /// Whether `question` may be as probable as this; `true` where that is not known. It draws no futures: where each
+    /// lead is beyond the line with less than `probability / n_leads`, some lead is with less than `probability`
+    /// (Boole's inequality).
     #[must_use]
     pub fn may_come(&self, question: &Question, probability: f64) -> bool {
         let [outlook] = self.series.outlooks() else { return true };

@@ -5,7 +5,8 @@ use std::cmp::Reverse;
 
 use crate::statement::{Statement, Subject};
 
-/// Returns a signal's name as statements have it. `My Disk` is `"My Disk"`; within the quotes, `\"` and `\\` stand for `"` and `\`.
+/// Returns a signal's name as statements have it. `My Disk` is `"My Disk"`; within the quotes, `\"` and `\\` stand for
+/// `"` and `\`.
 #[must_use]
 pub fn quoted(name: &str) -> Cow<'_, str> {
     if is_plain(name) { name.into() } else { in_quotes(name).into() }

@@ -36,8 +36,8 @@ pub struct View<'a> {
 }
 
 impl View<'_> {
-    /// Draws the last steps, twice as many as lie ahead, the median of the futures, and the bands that hold 80 and 95 % of them at each
-    /// step.
+    /// Draws the last steps, twice as many as lie ahead, the median of the futures, and the bands that hold 80 and 95 %
+    /// of them at each step.
     #[must_use]
     pub fn picture(&self) -> Picture {
         let n_leads = self.futures.n_leads();

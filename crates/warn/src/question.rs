@@ -80,11 +80,12 @@ fn hint(range: (f64, f64), line: f64) -> &'static str {
 }
 
 impl Question {
-    /// Whether `statement` about a series in this unit, of values in this range and of this step comes true `within` a time, and holds for `lasting`.
-    /// Both are rounded up to whole steps.
+    /// Whether `statement` about a series in this unit, of values in this range and of this step comes true `within` a
+    /// time, and holds for `lasting`. Both are rounded up to whole steps.
     ///
     /// # Errors
-    /// For a statement in another unit, for one that is true of no value in the range or of all, and for a `lasting` that is longer than `within` or beside a maximum, minimum or mean.
+    /// For a statement in another unit, for one that is true of no value in the range or of all, and for a `lasting`
+    /// that is longer than `within` or beside a maximum, minimum or mean.
     pub fn of(
         statement: &Statement,
         unit: &str,
@@ -115,8 +116,8 @@ impl Question {
         Ok(Self { subject: statement.subject, comparison: statement.comparison, line, n_leads, n_sustained })
     }
 
-    /// The lead at which each path makes it true, if it does. What only the end of the time can tell becomes true at the last
-    /// lead.
+    /// The lead at which each path makes it true, if it does. What only the end of the time can tell becomes true at
+    /// the last lead.
     #[must_use]
     pub fn of_paths(&self, paths: &Paths) -> Vec<Option<usize>> {
         let mut courses = vec![Course::default(); paths.n_paths()];
@@ -132,8 +133,9 @@ impl Question {
         share(&self.of_paths(paths))
     }
 
-    /// The lead at which these values, the next ones of a series, made it true, if they did; `None` if they cannot tell, because more than half of
-    /// them are gaps, or because its time is not over: to count then what has come already would count more of what comes than of what does not.
+    /// The lead at which these values, the next ones of a series, made it true, if they did; `None` if they cannot
+    /// tell, because more than half of them are gaps, or because its time is not over: to count then what has come
+    /// already would count more of what comes than of what does not.
     #[must_use]
     pub fn of_samples(&self, samples: &[f64]) -> Option<Option<usize>> {
         let mut course = Course::default();

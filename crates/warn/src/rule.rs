@@ -8,7 +8,8 @@ use units::span;
 
 use crate::statement::Statement;
 
-/// A rule that looks further ahead than so many times what is known of its signals warns of nothing yet: a minute tells nothing of an afternoon.
+/// A rule that looks further ahead than so many times what is known of its signals warns of nothing yet: a minute tells
+/// nothing of an afternoon.
 const AHEAD_MAX: u32 = 8;
 
 /// The longest name.

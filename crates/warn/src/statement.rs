@@ -8,8 +8,8 @@ use units::ByteCount;
 use crate::expression::{Expression, ExpressionError, outside_quotes};
 use crate::name;
 
-/// A comparison of a signal with a number, such as `cpu.busy > 90 %`, `max(load.1m) >= 4` or `memory.available < 500 MB`; for the signal may stand an
-/// expression of several, `cpu.user + cpu.system > 90 %`.
+/// A comparison of a signal with a number, such as `cpu.busy > 90 %`, `max(load.1m) >= 4` or
+/// `memory.available < 500 MB`; for the signal may stand an expression of several, `cpu.user + cpu.system > 90 %`.
 ///
 /// ```
 /// use warn::Statement;
@@ -125,7 +125,8 @@ impl Statement {
             || equality(text).is_some_and(|sign| text.contains(&format!(" {sign} ")))
     }
 
-    /// Reads a statement in which the names of these signals need no quotes, whatever they hold. Of two names that fit, the longer one counts.
+    /// Reads a statement in which the names of these signals need no quotes, whatever they hold. Of two names that fit,
+    /// the longer one counts.
     ///
     /// # Errors
     /// As reading a text in which the names have quotes.
@@ -133,8 +134,8 @@ impl Statement {
         name::quote_known(text, names).parse()
     }
 
-    /// The number to compare with, in the unit of the signal: `ratio` for shares, of which percentages are accepted, `bytes` and
-    /// `bytes/s` with their usual multiples, any other by its own name.
+    /// The number to compare with, in the unit of the signal: `ratio` for shares, of which percentages are accepted,
+    /// `bytes` and `bytes/s` with their usual multiples, any other by its own name.
     ///
     /// # Errors
     /// When what was written is in another unit.

@@ -41,8 +41,8 @@ pub fn no_sample_since(last: Timestamp, own: Duration, now: Timestamp) -> Option
     (now.saturating_since(last) > SILENCE_MIN + own.saturating_mul(3)).then_some(last)
 }
 
-/// The steps in which a series that is sampled every `own` is looked at, to see as far as `horizon`: its own or the shortest longer ones of
-/// which the horizon has at most 360.
+/// The steps in which a series that is sampled every `own` is looked at, to see as far as `horizon`: its own or the
+/// shortest longer ones of which the horizon has at most 360.
 #[must_use]
 pub fn step(own: Duration, horizon: Duration) -> Duration {
     let suits = |step: &Duration| *step >= own && n_steps(horizon, *step) <= N_LEADS_MAX as u128;
@@ -55,15 +55,16 @@ pub fn longer(step: Duration) -> Option<Duration> {
     STEPS.into_iter().find(|longer| *longer > step)
 }
 
-/// The next shorter step in which a series that is sampled every `own` is looked at to see as far as `horizon`, while too few of this one are known; `None`
-/// where that would be too many steps.
+/// The next shorter step in which a series that is sampled every `own` is looked at to see as far as `horizon`, while
+/// too few of this one are known; `None` where that would be too many steps.
 #[must_use]
 pub fn shorter(own: Duration, step: Duration, horizon: Duration) -> Option<Duration> {
     let shorter = levels(own).into_iter().rev().find(|shorter| *shorter < step)?;
     (n_steps(horizon, shorter) <= N_LEADS_YOUNG as u128).then_some(shorter)
 }
 
-/// All steps in which a series that is sampled every `own` is looked at, ascending: each is a multiple of the one before.
+/// All steps in which a series that is sampled every `own` is looked at, ascending: each is a multiple of the one
+/// before.
 #[must_use]
 pub fn levels(own: Duration) -> Vec<Duration> {
     let longer: Vec<_> = STEPS.into_iter().filter(|step| *step > own).collect();
@@ -71,8 +72,8 @@ pub fn levels(own: Duration) -> Vec<Duration> {
     is_part.then_some(own).into_iter().chain(longer).collect()
 }
 
-/// The longest horizon at which a series that is sampled every `own` is forecast by the model that follows its samples. Beyond, an outlook
-/// answers.
+/// The longest horizon at which a series that is sampled every `own` is forecast by the model that follows its samples.
+/// Beyond, an outlook answers.
 #[must_use]
 pub fn near(own: Duration) -> Duration {
     NEAR_MAX.min(own.saturating_mul(N_STEPS_NEAR))

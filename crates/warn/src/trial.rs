@@ -71,8 +71,8 @@ impl Alarm {
     }
 }
 
-/// Runs a rule over the samples from `from` on, each decision by what was known then; `None` when they are too few for any forecast,
-/// and when it is cancelled.
+/// Runs a rule over the samples from `from` on, each decision by what was known then; `None` when they are too few for
+/// any forecast, and when it is cancelled.
 #[must_use]
 pub fn trial(
     history: History<'_>,

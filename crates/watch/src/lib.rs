@@ -1,8 +1,8 @@
-//! Threads whose panics nobody misses: each is caught, logged and kept for the health of the process. Then the work begins again after a
-//! pause, or the process is told that it has to end.
+//! Threads whose panics nobody misses: each is caught, logged and kept for the health of the process. Then the work
+//! begins again after a pause, or the process is told that it has to end.
 //!
-//! A [`Watch`] knows all [`Thread`]s that were started with it. Work that begins again finds its own state as the panic left it, so it
-//! must be such that each round makes up for what the one before left undone.
+//! A [`Watch`] knows all [`Thread`]s that were started with it. Work that begins again finds its own state as the panic
+//! left it, so it must be such that each round makes up for what the one before left undone.
 #![forbid(unsafe_code)]
 
 mod thread;

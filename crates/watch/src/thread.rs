@@ -29,8 +29,8 @@ pub struct Stop {
 }
 
 impl Thread {
-    /// Starts `work` on a thread called `name`, of which the kernel shows 15 bytes; the name tells it apart from all others of the watch.
-    /// Work that returns is done.
+    /// Starts `work` on a thread called `name`, of which the kernel shows 15 bytes; the name tells it apart from all
+    /// others of the watch. Work that returns is done.
     ///
     /// # Errors
     /// When the system has no thread to give.

@@ -1,6 +1,7 @@
 //! A control group with a limit on CPU time.
 //!
-//! Files: `Documentation/scheduler/sched-bwc.rst` for version 1, `Documentation/admin-guide/cgroup-v2.rst` for version 2.
+//! Files: `Documentation/scheduler/sched-bwc.rst` for version 1, `Documentation/admin-guide/cgroup-v2.rst` for version
+//! 2.
 
 mod hierarchy;
 mod short;
@@ -105,7 +106,8 @@ impl Inside {
 
 impl Drop for Inside {
     fn drop(&mut self) {
-        // A second time after `leave` changes nothing. What fails here leaves this process where it is, to be seen there.
+        // A second time after `leave` changes nothing. What fails here leaves this process where it is, to be seen
+        // there.
         let _ = move_process(process::id(), &self.home);
     }
 }

@@ -1,8 +1,8 @@
 //! A load that changes over minutes, as those of real hosts do.
 //!
-//! Each place in it is taken and empty in turns. How long it is taken has a heavy tail (Pareto of shape 1.5, mean 30 s, as
-//! lifetimes of processes have), how long it is empty has none (exponential, mean 40 s). Many such places together are
-//! self-similar with a Hurst exponent of 0.75: Taqqu, Willinger and Sherman, "Proof of a fundamental result in
+//! Each place in it is taken and empty in turns. How long it is taken has a heavy tail (Pareto of shape 1.5, mean 30 s,
+//! as lifetimes of processes have), how long it is empty has none (exponential, mean 40 s). Many such places together
+//! are self-similar with a Hurst exponent of 0.75: Taqqu, Willinger and Sherman, "Proof of a fundamental result in
 //! self-similar traffic modeling", Computer Communication Review 27(2), 1997.
 
 use std::{

@@ -124,7 +124,8 @@ impl Process {
 
     /// The error of a worker that closed its output or was seen to have ended.
     fn ended(&mut self) -> LoadError {
-        // Programs close their output a moment before they end, and killed in between they would have no status of their own.
+        // Programs close their output a moment before they end, and killed in between they would have no status of
+        // their own.
         if let Ok(end) = pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty()) {
             wait_for(end, END_AFTER_MAX);
         }

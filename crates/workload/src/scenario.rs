@@ -115,8 +115,8 @@ impl Scenario {
     /// Makes this load, and returns when all of it runs.
     ///
     /// # Errors
-    /// When a worker cannot be started or lacks a right, and when there are no control groups for a load that needs one.
-    /// Nothing of the load is left then.
+    /// When a worker cannot be started or lacks a right, and when there are no control groups for a load that needs
+    /// one. Nothing of the load is left then.
     pub fn start(&self, seed: u64, worker: &Worker) -> Result<Load, LoadError> {
         Load::start(&self.making, seed, worker)
     }

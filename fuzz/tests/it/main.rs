@@ -8,7 +8,8 @@ use proptest::test_runner::{FileFailurePersistence, RngSeed, TestRunner};
 
 const N_CASES: u32 = 4000;
 
-/// Runs `check` on inputs, of which at least `n_taken_min` have to be taken: else they would not get far into the decoder.
+/// Runs `check` on inputs, of which at least `n_taken_min` have to be taken: else they would not get far into the
+/// decoder.
 #[track_caller]
 fn check_inputs(inputs: impl Strategy<Value = Vec<u8>>, n_taken_min: u32, check: fn(&[u8]) -> bool) {
     let taken = Cell::new(0);
@@ -407,7 +408,8 @@ fn any_sound_is_stretched_the_same_however_it_is_cut() {
     check_inputs(prop::collection::vec(any::<u8>(), 0..200), 1000, fuzz::stretched_sound);
 }
 
-/// Blocks of a file of records behind the byte that says so: types with a field of each kind, records of them, and what does not suit.
+/// Blocks of a file of records behind the byte that says so: types with a field of each kind, records of them, and what
+/// does not suit.
 fn blocks_of_records() -> impl Strategy<Value = Vec<u8>> {
     let text = |text: &str| [&(text.len() as u32).to_le_bytes()[..], text.as_bytes()].concat();
     let fields = b"irtIR".map(|kind| [text(&char::from(kind).to_string()), vec![kind], text("ns"), text("")].concat());

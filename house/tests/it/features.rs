@@ -1,5 +1,5 @@
-//! Packages from elsewhere have the same features in every part of the workspace that is built apart, so that nothing is
-//! compiled twice.
+//! Packages from elsewhere have the same features in every part of the workspace that is built apart, so that nothing
+//! is compiled twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -22,7 +22,8 @@ const NOT_SHARED: &[&str] = &[
     "time",
 ];
 
-/// Returns the features of all that `cargo build` builds with these arguments, or `cargo test` if `dev` is among the edges.
+/// Returns the features of all that `cargo build` builds with these arguments, or `cargo test` if `dev` is among the
+/// edges.
 fn features(edges: &str, selection: &str) -> Features {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let output = Command::new(env!("CARGO"))

@@ -18,8 +18,8 @@ pub(crate) struct Campaign {
     pub(super) campaign: ::crossval::Campaign,
 }
 
-/// Cases done, cases failed, and for each model of the template the cases that count, the sum of their logarithms, comparisons with others and those
-/// that it won.
+/// Cases done, cases failed, and for each model of the template the cases that count, the sum of their logarithms,
+/// comparisons with others and those that it won.
 pub(super) type TallyParts = (u64, u64, Vec<(u64, f64, u64, f64)>);
 
 /// Results, timings, tally.

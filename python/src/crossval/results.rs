@@ -79,8 +79,8 @@ pub(crate) fn compare_results<'py>(
     Ok((n_common, n_identical, columns))
 }
 
-/// The columns of a result file by name: whole numbers with a mask of what is missing, real numbers with NaN for that, and words as
-/// places in a list of them, -1 for none.
+/// The columns of a result file by name: whole numbers with a mask of what is missing, real numbers with NaN for that,
+/// and words as places in a list of them, -1 for none.
 #[pyfunction]
 pub(crate) fn read_results<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyDict>> {
     let rows = py.detach(|| Rows::open(&path)).map_err(|error| raise(py, &error))?;

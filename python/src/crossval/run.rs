@@ -74,8 +74,8 @@ impl Run {
         self.with(|run| run.broken().to_vec())
     }
 
-    /// Cases done, cases failed, and for each model with a case that counts its text, such cases and its relative error, the best
-    /// first.
+    /// Cases done, cases failed, and for each model with a case that counts its text, such cases and its relative
+    /// error, the best first.
     fn progress(&self) -> (u64, u64, Vec<(String, u64, f64)>) {
         let standings = self.progress.standings(&self.campaign).into_iter();
         let standings = standings.map(|standing| (standing.family, standing.n, standing.relative_error));
@@ -101,8 +101,8 @@ impl Run {
         Ok(())
     }
 
-    /// Evaluate what is missing by `n_threads` threads (0: one for each processor), and write the file. `show` is called now and then;
-    /// what it raises, and Ctrl-C, stops the run, and what is done stays.
+    /// Evaluate what is missing by `n_threads` threads (0: one for each processor), and write the file. `show` is
+    /// called now and then; what it raises, and Ctrl-C, stops the run, and what is done stays.
     fn evaluate(&self, py: Python<'_>, n_threads: usize, show: Py<PyAny>) -> PyResult<()> {
         let (pool, run) = (threads(n_threads)?, self.take()?);
         let stop = AtomicBool::new(false);

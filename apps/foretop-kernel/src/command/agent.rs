@@ -36,7 +36,8 @@ pub struct Agent {
     #[arg(long, value_name = "GROUP", value_parser = argument::group)]
     group: Option<u32>,
 
-    /// A node with its number, such as `0=host`, `1=cgroup:/sys/fs/cgroup/…` or `7=tree:PID`; may be repeated [default: 0=host]
+    /// A node with its number, such as `0=host`, `1=cgroup:/sys/fs/cgroup/…` or `7=tree:PID`; may be repeated [default:
+    /// 0=host]
     #[arg(long, value_name = "N=NODE", value_parser = numbered)]
     node: Vec<(u32, Node)>,
 

@@ -1,4 +1,5 @@
-//! `foretop-ace`: emulates applications that compute and communicate, and tells predicted from actual run times. See the crate `ace`.
+//! `foretop-ace`: emulates applications that compute and communicate, and tells predicted from actual run times. See
+//! the crate `ace`.
 #![forbid(unsafe_code)]
 
 use std::fs::File;

@@ -30,7 +30,8 @@ struct Arguments {
     /// Time between two allreduces: spans, or `allreduce` for the mean latency of one
     #[arg(long, value_name = "SPAN,...", value_delimiter = ',', default_value = "1ms")]
     work: Vec<Work>,
-    /// Count iterations in which a rank is this much later than its median; the mean latency of an allreduce is always added
+    /// Count iterations in which a rank is this much later than its median; the mean latency of an allreduce is always
+    /// added
     #[arg(long, value_name = "SPAN,...", value_delimiter = ',', value_parser = span::parse, default_value = "2ms,5ms,10ms")]
     threshold: Vec<Duration>,
     /// Only work: no rank waits for another

@@ -1,4 +1,5 @@
-//! foretop-ace. No test depends on how long anything takes: machines that run tests are shared, and ranks may share cores.
+//! foretop-ace. No test depends on how long anything takes: machines that run tests are shared, and ranks may share
+//! cores.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -285,8 +286,8 @@ fn a_busy_neighbour_is_named_and_no_pair_of_ranks() {
 fn a_rank_that_was_stopped_for_a_while_was_off_its_core() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.jsonl");
-    // Exchanges so long that what a cycle has beside them hardly counts: the run takes about as long as it was to, and says more than once how far
-    // it is.
+    // Exchanges so long that what a cycle has beside them hardly counts: the run takes about as long as it was to, and
+    // says more than once how far it is.
     let arguments = ["--size", "1MiB", "--time", "8s", "--quick", "--out", text(&path)];
     let mut launched = command(ACE, &Placing { n_ranks: 2, ..Placing::default() }, &arguments);
     let _turn = turn();
@@ -308,7 +309,8 @@ fn a_rank_that_was_stopped_for_a_while_was_off_its_core() {
     told.for_each(drop);
     assert!(wait_until("the launcher's end", LIMIT, || launcher.try_wait().unwrap()).success());
     let outcome = Outcome::read(&path).unwrap();
-    // The rank tells how far it is between two blocks, where nothing is measured; it may not have begun the next one when it was stopped.
+    // The rank tells how far it is between two blocks, where nothing is measured; it may not have begun the next one
+    // when it was stopped.
     let away_ns: Vec<f64> = outcome
         .all::<RankResult>(RANK)
         .unwrap()

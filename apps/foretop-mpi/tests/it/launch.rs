@@ -13,8 +13,8 @@ pub const MINIAPP: &str = env!("CARGO_BIN_EXE_foretop-miniapp");
 pub const NOISE: &str = env!("CARGO_BIN_EXE_foretop-noise");
 pub const SORT: &str = env!("CARGO_BIN_EXE_foretop-sort");
 
-/// Held by the program that runs. Ranks that wait do so by spinning, so that several programs at a time take each other's cores for whole
-/// time slices, and all of them together take longer than one after the other.
+/// Held by the program that runs. Ranks that wait do so by spinning, so that several programs at a time take each
+/// other's cores for whole time slices, and all of them together take longer than one after the other.
 static TURN: Mutex<()> = Mutex::new(());
 
 /// How a program ended.
@@ -42,7 +42,8 @@ pub fn command(program: &str, placing: &Placing, arguments: &[&str]) -> Command 
     command
 }
 
-/// Waits until no program runs, for whoever starts one by its command or loads the machine; none runs until it is dropped.
+/// Waits until no program runs, for whoever starts one by its command or loads the machine; none runs until it is
+/// dropped.
 pub fn turn() -> MutexGuard<'static, ()> {
     // A test that failed in its turn spoils nothing for the next.
     TURN.lock().unwrap_or_else(PoisonError::into_inner)

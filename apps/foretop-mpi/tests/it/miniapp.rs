@@ -65,7 +65,8 @@ fn sorting_is_tuned_to_a_share_of_the_time() {
     let Result { run, ranks, .. } = result(2, &["compute-gsum", "--calls", "50", "--share", "90%"]);
     assert_eq!((run.app.as_str(), run.communication_ratio_asked, run.n_wrong), ("compute-gsum", Some(0.9), 0));
     assert!(run.n_sorted >= 1 && ranks.iter().all(|rank| rank.work.count == 50), "{run:?}");
-    // How near it comes depends on what else runs on this machine; that more work is done for a ninth of the share does not.
+    // How near it comes depends on what else runs on this machine; that more work is done for a ninth of the share does
+    // not.
     let more = result(2, &["compute-gsum", "--calls", "10", "--share", "10%"]).run;
     assert!(more.n_sorted > run.n_sorted, "{} and {}", more.n_sorted, run.n_sorted);
 }

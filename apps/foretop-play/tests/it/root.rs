@@ -33,7 +33,8 @@ fn where_a_quota_lets_full_search_fall_behind_the_tier_is_lower_before_the_first
     eprintln!("bursts leave {quota_cores:.4}: {heeding:?}, and blind, in one burst, {blind:?}");
     assert!(blind.n_late > 0, "full search has to fall behind: {blind:?}");
     assert!(heeding.lowest > Tier::Full, "{heeding:?}");
-    // On a machine of one's own none are late, in twice as many bursts. Others may take the processor for a second, which no lead outlasts.
+    // On a machine of one's own none are late, in twice as many bursts. Others may take the processor for a second,
+    // which no lead outlasts.
     assert!(heeding.n_late <= blind.n_late, "{heeding:?}, blind {blind:?}");
 }
 

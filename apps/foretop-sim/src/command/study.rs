@@ -1,4 +1,5 @@
-//! `foretop sim study`: how often simulated ranks wait for each other, by protocol, beside what MPI-SIM's authors published.
+//! `foretop sim study`: how often simulated ranks wait for each other, by protocol, beside what MPI-SIM's authors
+//! published.
 
 use std::io::{self, Write};
 

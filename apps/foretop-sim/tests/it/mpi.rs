@@ -1,4 +1,5 @@
-//! The kernels of `examples/sim/kernels` on real MPI libraries and on the simulator, and what becomes of programs that go wrong.
+//! The kernels of `examples/sim/kernels` on real MPI libraries and on the simulator, and what becomes of programs that
+//! go wrong.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

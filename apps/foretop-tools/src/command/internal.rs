@@ -1,4 +1,5 @@
-//! `foretop internal NAME`: processes that other commands start, made of this very program. Not for people, and free to change.
+//! `foretop internal NAME`: processes that other commands start, made of this very program. Not for people, and free to
+//! change.
 
 pub mod load_worker;
 pub mod mpi_job;

@@ -1,4 +1,5 @@
-//! `foretop dedup plan`: ids, groups and memory for so much data, by the published formulas and by what this store takes.
+//! `foretop dedup plan`: ids, groups and memory for so much data, by the published formulas and by what this store
+//! takes.
 
 use std::io::Write;
 
@@ -9,8 +10,8 @@ use text::Table;
 use text::help::examples;
 use units::{ByteCount, Ratio};
 
-/// Bytes of data for each sparse anchor of this store, and of its index for each, with six bits of filter: at three quarters and five
-/// eighths full.
+/// Bytes of data for each sparse anchor of this store, and of its index for each, with six bits of filter: at three
+/// quarters and five eighths full.
 const SPARSE_BYTES: f64 = 8192.0;
 const INDEX_BYTES: [f64; 2] = [8.75 / 0.75, 8.75 / 0.625];
 

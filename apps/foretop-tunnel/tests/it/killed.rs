@@ -1,4 +1,5 @@
-//! Either end is killed in the middle of a transfer, over and over: a client gets all of the file, or sees that it did not.
+//! Either end is killed in the middle of a transfer, over and over: a client gets all of the file, or sees that it did
+//! not.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -78,7 +78,8 @@ pub fn help_of_program(words: Vec<OsString>, built_in: &clap::Command) -> Vec<Os
     words
 }
 
-/// `typed`, where it may be a part of a program's name: no path, no option, nothing that a shell or a terminal would obey.
+/// `typed`, where it may be a part of a program's name: no path, no option, nothing that a shell or a terminal would
+/// obey.
 fn name(typed: &OsStr) -> Option<&str> {
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let is_name = |name: &str| {

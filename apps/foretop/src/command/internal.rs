@@ -1,4 +1,5 @@
-//! `foretop internal NAME`: processes that other commands start, made of this very program. Not for people, and free to change.
+//! `foretop internal NAME`: processes that other commands start, made of this very program. Not for people, and free to
+//! change.
 
 use std::ffi::OsString;
 use std::io::Write;

@@ -37,8 +37,8 @@ pub struct Predict {
     #[arg(long, value_name = "TIME", value_parser = positive_span)]
     step: Option<Duration>,
 
-    /// The model to fit; `foretop models` lists them [default: AR(16), or AUTO if that needs more samples, or SEASONAL for
-    /// four years of weeks, months or quarters]
+    /// The model to fit; `foretop models` lists them [default: AR(16), or AUTO if that needs more samples, or SEASONAL
+    /// for four years of weeks, months or quarters]
     #[arg(long, value_name = "TEXT")]
     model: Option<Spec>,
 
@@ -119,8 +119,8 @@ impl Predict {
 /// Years that a series lasts before its season is forecast without being asked for.
 const N_YEARS_MIN: f64 = 4.0;
 
-/// AR(16), or what forecasts a series that is too short for it. SEASONAL with a season of a year for years of weeks, months or quarters:
-/// twelve years of monthly passengers are forecast a year ahead with a fifth of the error.
+/// AR(16), or what forecasts a series that is too short for it. SEASONAL with a season of a year for years of weeks,
+/// months or quarters: twelve years of monthly passengers are forecast a year ahead with a fifth of the error.
 fn default_model(series: &Series) -> Spec {
     const WEEK: Duration = Duration::from_secs(7 * 86_400);
     let yearly = series.grid().map(|grid| grid.step.length()).filter(|step| *step >= WEEK).map(Periods::of_calendar);

@@ -284,8 +284,8 @@ fn read(file: &Path) -> anyhow::Result<Rules> {
     Ok(RulesFile::open(file).or_usage()?.rules().clone())
 }
 
-/// Asks for each rule by itself, and says how far it is where that may take a while. A node that goes meanwhile ends it; what it has said until then
-/// comes with the error.
+/// Asks for each rule by itself, and says how far it is where that may take a while. A node that goes meanwhile ends
+/// it; what it has said until then comes with the error.
 fn of_each<T>(
     rules: &Rules,
     what: &str,

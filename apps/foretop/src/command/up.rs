@@ -115,8 +115,8 @@ struct Flags {
     #[arg(long, value_name = "TIME", env = "FORETOP_RETENTION", value_parser = span::parse)]
     retention: Option<Duration>,
 
-    /// Largest size of the store, such as 500MB or 4GiB. When it is full, the oldest samples become one-minute means, the oldest minutes
-    /// one-hour means, and the oldest hours are deleted [default: 2GiB]
+    /// Largest size of the store, such as 500MB or 4GiB. When it is full, the oldest samples become one-minute means,
+    /// the oldest minutes one-hour means, and the oldest hours are deleted [default: 2GiB]
     #[arg(long, value_name = "SIZE", env = "FORETOP_STORE_MAX")]
     store_max: Option<ByteCount>,
 
@@ -200,7 +200,8 @@ struct Flags {
     #[arg(long, value_name = "FILE.toml", env = "FORETOP_RULES")]
     rules: Option<PathBuf>,
 
-    /// Send warnings to Prometheus Alertmanager: http://host:9093; may be repeated. Webhooks, commands and mail are set in the configuration file
+    /// Send warnings to Prometheus Alertmanager: http://host:9093; may be repeated. Webhooks, commands and mail are set
+    /// in the configuration file
     #[arg(long, value_name = "URL", env = "FORETOP_ALERTMANAGER", value_delimiter = ',')]
     alertmanager: Vec<String>,
 

@@ -50,7 +50,8 @@ fn a_trace_is_described_in_figures() {
 
 #[test]
 fn seasons_are_taken_apart_with_their_share_of_the_variance() {
-    // Three weeks of hours with a day, and a wave of seven hours that nobody named: variances 8 and 2 beside 2 of noise.
+    // Three weeks of hours with a day, and a wave of seven hours that nobody named: variances 8 and 2 beside 2 of
+    // noise.
     let wave = |hour: usize, period: f64| (std::f64::consts::TAU * hour as f64 / period).sin();
     let sample =
         |hour: usize| 50.0 + 4.0 * wave(hour, 24.0) + 2.0 * wave(hour, 7.0) + (hour * 7919 % 101) as f64 / 20.0;
@@ -134,7 +135,8 @@ fn a_constant_has_a_mean_and_no_more() {
 #[test]
 fn json_has_every_figure_in_full() {
     let analysis = run(&["analyze", &trace(TRACE), "--rows", "600", "--lags", "2", "--format", "json"]).json();
-    // Sum and variance of testdata's trace by R: 27890.036 / 600, 13.786476711955556; another order of summation is left room.
+    // Sum and variance of testdata's trace by R: 27890.036 / 600, 13.786476711955556; another order of summation is
+    // left room.
     assert!((analysis["mean"].as_f64().unwrap() - 46.483_393_333_333_33).abs() < 1e-9);
     assert!((analysis["variance"].as_f64().unwrap() - 13.786_476_711_955_556).abs() < 1e-9);
     assert_eq!((&analysis["n_samples"], &analysis["step_seconds"]), (&600.into(), &300.0.into()));

@@ -1,4 +1,5 @@
-//! `foretop mpi watch` and `foretop mpi monitor` on rings that were made up: the last of three ranks is late in each call.
+//! `foretop mpi watch` and `foretop mpi monitor` on rings that were made up: the last of three ranks is late in each
+//! call.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};

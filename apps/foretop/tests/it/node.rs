@@ -86,7 +86,8 @@ impl Running {
         });
     }
 
-    /// Waits until a signal has a forecast. On a busy machine there are gaps between samples, and no forecast before two without one.
+    /// Waits until a signal has a forecast. On a busy machine there are gaps between samples, and no forecast before
+    /// two without one.
     #[track_caller]
     pub fn wait_for_forecast(&self, id: &str) {
         let url = format!("{}/api/v1/series/{id}/forecast?horizon=1s", self.url);

@@ -337,7 +337,8 @@ fn a_node_warns_every_way_once_and_remembers_it() {
     let metrics = ureq::get(format!("{}/metrics", node.url)).call().unwrap().body_mut().read_to_string().unwrap();
     assert!(metrics.contains(r#"foretop_warning{rule="busy",series="shop.requests",within="14400s"} 1"#), "{metrics}");
 
-    // Who was warned is not warned again, but hears of the end: here that of the rule, which is gone while the node is down.
+    // Who was warned is not warned again, but hears of the end: here that of the rule, which is gone while the node is
+    // down.
     node.terminate("-TERM");
     std::fs::write(path("rules.toml"), rule("idle", "shop.requests < 10")).unwrap();
     let node = start();

@@ -120,7 +120,8 @@ fn check_figure_9(mut place: impl FnMut(&str) -> String) {
     }
 }
 
-/// Forecasts are those of the library, of a model that was fitted to the 600 samples before the first that was answered.
+/// Forecasts are those of the library, of a model that was fitted to the 600 samples before the first that was
+/// answered.
 #[track_caller]
 fn check_forecasts(samples: &[serde_json::Value], forecasts: &[serde_json::Value], restarts: &str) {
     assert_eq!(restarts, "0");

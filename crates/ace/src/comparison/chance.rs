@@ -1,8 +1,9 @@
 //! Sampling variation of a figure of many times, from the summary of these times.
 //!
-//! The share of a distribution that lies below the k-th smallest of n independent times has a beta distribution, with k and n + 1 - k, whatever
-//! the distribution is (David and Nagaraja 2003, section 2.3). Drawn from there and looked up among the summary's quantiles, it is a
-//! bootstrap that needs none of the times themselves, and costs the same for a million of them.
+//! The share of a distribution that lies below the k-th smallest of n independent times has a beta distribution, with k
+//! and n + 1 - k, whatever the distribution is (David and Nagaraja 2003, section 2.3). Drawn from there and looked up
+//! among the summary's quantiles, it is a bootstrap that needs none of the times themselves, and costs the same for a
+//! million of them.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -84,7 +85,8 @@ mod tests {
             interval.upper - interval.lower
         };
         let (few, many) = (width(100), width(10_000));
-        // Uniform from 1 to 2: the median of 100 is off by 0.05, that of 10,000 by 0.005, both by 1.5 and in both results.
+        // Uniform from 1 to 2: the median of 100 is off by 0.05, that of 10,000 by 0.005, both by 1.5 and in both
+        // results.
         assert!((0.15..0.22).contains(&few) && (0.015..0.025).contains(&many), "{few} and {many}");
     }
 }

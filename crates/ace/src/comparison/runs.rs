@@ -13,7 +13,8 @@ use units::{ByteCount, Confidence};
 use super::{Change, Figure, Subject, shared};
 use crate::record::SweepResult;
 
-/// Runs of each result, of which a rank test at 95 % can say anything: of 4 and 4, one order in 35 is as extreme as the most extreme on either side.
+/// Runs of each result, of which a rank test at 95 % can say anything: of 4 and 4, one order in 35 is as extreme as the
+/// most extreme on either side.
 const N_RUNS_MIN: usize = 4;
 /// Orders drawn where there are too many to go through.
 const N_ORDERS: usize = 20_000;
@@ -67,7 +68,8 @@ fn by_settings(results: &[SweepResult]) -> BTreeMap<String, Vec<f64>> {
     runs
 }
 
-/// The probability that ranks as far apart as these come about by chance, on either side (Mann and Whitney 1947), by orders drawn at random.
+/// The probability that ranks as far apart as these come about by chance, on either side (Mann and Whitney 1947), by
+/// orders drawn at random.
 fn chance_of(before: &[f64], after: &[f64], seed: u64) -> f64 {
     let mut all = [before, after].concat();
     let away = |all: &[f64]| {
@@ -101,7 +103,8 @@ mod tests {
 
     #[test]
     fn ranks_apart_are_no_chance_and_mixed_ones_are() {
-        // R: wilcox.test(…, exact = TRUE) gives 0.02857, 1 and 0.34286; 20,000 orders are off by 0.0034 at most of those by one deviation.
+        // R: wilcox.test(…, exact = TRUE) gives 0.02857, 1 and 0.34286; 20,000 orders are off by 0.0034 at most of
+        // those by one deviation.
         let apart = chance_of(&[1.0, 2.0, 3.0, 4.0], &[5.0, 6.0, 7.0, 8.0], 1);
         assert!((apart - 2.0 / 70.0).abs() < 0.005, "{apart}");
         let mixed = chance_of(&[1.0, 4.0, 5.0, 8.0], &[2.0, 3.0, 6.0, 7.5], 1);

@@ -1,17 +1,20 @@
 //! Cycles of a trace: what was computed, then what was exchanged, over and over.
 //!
-//! Between two calls of one exchange next to nothing passes, between two exchanges the computation. Where the one ends and the other begins
-//! is found from the gaps of all ranks (Otsu 1979, on their logarithms). Computation may also lie within a cycle, between a send and
-//! the wait for it: cycles are then several exchanges long, as many as it takes for calls to repeat themselves.
+//! Between two calls of one exchange next to nothing passes, between two exchanges the computation. Where the one ends
+//! and the other begins is found from the gaps of all ranks (Otsu 1979, on their logarithms). Computation may also lie
+//! within a cycle, between a send and the wait for it: cycles are then several exchanges long, as many as it takes for
+//! calls to repeat themselves.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use mpi_trace::{Call, Row, Trace};
 
-/// Gaps of computation are at the median so many times as long as those within an exchange, or all gaps are of one kind.
+/// Gaps of computation are at the median so many times as long as those within an exchange, or all gaps are of one
+/// kind.
 const GAPS_APART: f64 = 4.0;
-/// Gaps of computation take this share of all gaps' time; where they do not, the long ones are computation that was held up.
+/// Gaps of computation take this share of all gaps' time; where they do not, the long ones are computation that was
+/// held up.
 const GAPS_SHARE: f64 = 0.9;
 /// Exchanges that a cycle may have.
 const N_EXCHANGES_MAX: usize = 8;

@@ -8,7 +8,8 @@ use units::Rank;
 
 use crate::pattern::{Direction, Pattern};
 
-/// A permutation is made from the messages themselves, so that it is a little like any: it must be so much more like than others.
+/// A permutation is made from the messages themselves, so that it is a little like any: it must be so much more like
+/// than others.
 const PERMUTATION_GAIN: f64 = 0.05;
 /// Share of the cycles in which messages are a permutation, for them to be one that changes.
 const CHANGING_RATIO: f64 = 0.8;
@@ -46,7 +47,8 @@ impl Matrix {
         self.counts.is_empty()
     }
 
-    /// All patterns, the likest first, each in the form in which it is likest. `by_cycle` has the receivers of each cycle of each rank.
+    /// All patterns, the likest first, each in the form in which it is likest. `by_cycle` has the receivers of each
+    /// cycle of each rank.
     pub(super) fn likenesses(&self, by_cycle: &[Vec<Vec<Rank>>]) -> Vec<Likeness> {
         let mut found = self.fixed();
         let permutation = self.permutation();

@@ -16,7 +16,8 @@ const DISTANCE_MAX: f64 = 0.1;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct FittedSizes {
     pub(super) sizes: Sizes,
-    /// Largest difference between the share of messages up to a size and the distribution's; 0 where all sizes are listed.
+    /// Largest difference between the share of messages up to a size and the distribution's; 0 where all sizes are
+    /// listed.
     pub(super) distance_ratio: f64,
     /// Distinct sizes among the messages.
     pub(super) n_distinct: usize,

@@ -1,5 +1,5 @@
-//! Table 8: how far a sensor's own readings move within the length of a test, with no test near. An error of a forecast from them
-//! that is no larger comes from a load that changed after the last reading, which no sensor can know.
+//! Table 8: how far a sensor's own readings move within the length of a test, with no test near. An error of a forecast
+//! from them that is no larger comes from a load that changed after the last reading, which no sensor can know.
 
 use super::{Errors, note_on_threads, share};
 use crate::{Record, table::Table};

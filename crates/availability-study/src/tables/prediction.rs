@@ -57,7 +57,8 @@ pub(crate) fn averages_table(record: &Record) -> Table {
     table
 }
 
-/// The averages over `length` samples from the first on, NaN where too few are known; an end that is no whole one is left out.
+/// The averages over `length` samples from the first on, NaN where too few are known; an end that is no whole one is
+/// left out.
 pub(crate) fn averages(samples: &[f64], length: usize) -> Vec<f64> {
     let average = |bucket: &[f64]| {
         let n_known = bucket.iter().filter(|sample| !sample.is_nan()).count();

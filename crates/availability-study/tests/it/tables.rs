@@ -27,7 +27,8 @@ fn cells_are_what_was_computed_by_hand() {
             csv.lines().find_map(|line| line.strip_prefix(&start)).unwrap_or_else(|| panic!("{start} is missing"));
         let found: Vec<&str> = found.split(',').collect();
         assert_eq!(found[1], n, "{start}");
-        // The journal's decimals read back as they were; left are sums in another order and the logarithms of two libraries.
+        // The journal's decimals read back as they were; left are sums in another order and the logarithms of two
+        // libraries.
         let (value, found): (f64, f64) = (value.parse().unwrap(), found[0].parse().unwrap());
         assert!((found - value).abs() < 1e-9, "{start} {found}, not {value}");
     }

@@ -25,7 +25,8 @@ pub struct SampleFile {
     #[arg(long, value_name = "NAME|N", value_parser = column)]
     column: Option<Column>,
 
-    /// The column of times [default: the first if it holds dates, else one called time, ts, timestamp, date, datetime or year]
+    /// The column of times [default: the first if it holds dates, else one called time, ts, timestamp, date, datetime
+    /// or year]
     #[arg(long, value_name = "NAME|N", value_parser = column)]
     time_column: Option<Column>,
 

@@ -1,9 +1,9 @@
 //! Leases: who serves which partition, agreed on in a bucket whose entries expire.
 //!
-//! `partition.N` is whose it is, and `member.ID` that a server lives. All are renewed three times in the length of a lease. A partition is taken by
-//! creating its entry, which only one can; it is renewed against the revision that it had, so that a server that was
-//! suspended for longer than its lease notices that somebody else has it. Each takes its share and gives up what is above it, so that who
-//! joins gets as much as the others have.
+//! `partition.N` is whose it is, and `member.ID` that a server lives. All are renewed three times in the length of a
+//! lease. A partition is taken by creating its entry, which only one can; it is renewed against the revision that it
+//! had, so that a server that was suspended for longer than its lease notices that somebody else has it. Each takes its
+//! share and gives up what is above it, so that who joins gets as much as the others have.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::{Duration, Instant};

@@ -1,4 +1,5 @@
-//! A prediction server of a pool: reads what JetStream keeps, for the partitions that it holds, and publishes forecasts.
+//! A prediction server of a pool: reads what JetStream keeps, for the partitions that it holds, and publishes
+//! forecasts.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::mpsc::Receiver;

@@ -215,7 +215,8 @@ fn who_is_left_takes_over_and_forecasts_what_an_uninterrupted_run_would() {
         measure(&mut world, 1);
         (1..u64::from(N_HOSTS)).contains(&survivor.counted().n_hosts).then_some(())
     });
-    // While hosts change hands a number may be forecast by nobody, and how many numbers that takes depends on the machine.
+    // While hosts change hands a number may be forecast by nobody, and how many numbers that takes depends on the
+    // machine.
     let first = measure(&mut world, 1);
     wait_until("all hosts are forecast", PATIENCE, || {
         let last = measure(&mut world, 1);

@@ -1,5 +1,6 @@
-//! A core, for the tests of the prediction server: `core-for-tests FOLDER LIFE…`, where LIFE says what goes wrong in the first life, the
-//! second and so on: `hang`, `exit` or `late`. Lives are counted by files in the folder; after those named nothing goes wrong.
+//! A core, for the tests of the prediction server: `core-for-tests FOLDER LIFE…`, where LIFE says what goes wrong in
+//! the first life, the second and so on: `hang`, `exit` or `late`. Lives are counted by files in the folder; after
+//! those named nothing goes wrong.
 #![forbid(unsafe_code)]
 
 use std::error::Error;

@@ -1,7 +1,7 @@
 //! One process of a component, in a group of its own.
 //!
-//! The only file of this crate with `unsafe` in it: the kernel is asked by the child itself to end it with its supervisor, and what a
-//! child does between `fork` and `exec` cannot be said without.
+//! The only file of this crate with `unsafe` in it: the kernel is asked by the child itself to end it with its
+//! supervisor, and what a child does between `fork` and `exec` cannot be said without.
 
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -38,7 +38,8 @@ impl Process {
         let mut command = Command::new(&launcher.program);
         command.args(&launcher.arguments).arg(&launch.run).args(&launch.arguments);
         command.stdin(Stdio::null()).stdout(stdout).stderr(stderr).process_group(0);
-        // SAFETY: Two system calls that are safe after `fork` (signal-safety(7)), and an error of a number, which allocates nothing.
+        // SAFETY: Two system calls that are safe after `fork` (signal-safety(7)), and an error of a number, which
+        // allocates nothing.
         unsafe {
             command.pre_exec(move || {
                 set_parent_process_death_signal(Some(Signal::KILL))?;

@@ -33,8 +33,8 @@ impl<'r> Window<'r> {
 /// Returns as many windows as there can be whose test parts do not overlap: on each trace, by when the tests end.
 /// Which ones these are depends on no result.
 ///
-/// Windows that overlap are judged on the same samples, and a test that took each of them for evidence of its own would be sure of
-/// anything after enough cases.
+/// Windows that overlap are judged on the same samples, and a test that took each of them for evidence of its own would
+/// be sure of anything after enough cases.
 pub(crate) fn disjoint<T>(windows: impl Iterator<Item = T>, place: impl Fn(&T) -> &Place) -> Vec<T> {
     let mut windows: Vec<T> = windows.collect();
     windows.sort_by_key(|window| {

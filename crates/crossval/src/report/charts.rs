@@ -55,7 +55,8 @@ pub(crate) fn costs(title: &str, label: &str, points: &[(String, f64, f64)]) -> 
     picture
 }
 
-/// Models on a line by their mean ranks, the best on the left; bars join those that are not told apart (Demsar 2006, section 3.2.4).
+/// Models on a line by their mean ranks, the best on the left; bars join those that are not told apart (Demsar 2006,
+/// section 3.2.4).
 pub(crate) fn critical_difference(models: &[(String, f64)], difference: f64) -> Picture {
     let mut sorted = models.to_vec();
     sorted.sort_by(|a, b| a.1.total_cmp(&b.1));

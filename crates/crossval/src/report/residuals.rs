@@ -5,7 +5,8 @@ use serde::Serialize;
 use super::verdict::mean;
 use crate::results::{Record, Tested};
 
-/// Shares of cases whose errors one step ahead a test at the level of 0.05 did not reject; NaN where none could be tested.
+/// Shares of cases whose errors one step ahead a test at the level of 0.05 did not reject; NaN where none could be
+/// tested.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Kept {
     /// Errors without memory, by the test of Ljung and Box.

@@ -81,11 +81,11 @@ pub enum TraceFileError {
 }
 
 impl Trace {
-    /// The trace in a file, or those in all files of a folder that end in `.csv` or `.parquet`, each called as its file without the
-    /// ending. `column` is where the samples are; `None` takes the only one that can be meant.
+    /// The trace in a file, or those in all files of a folder that end in `.csv` or `.parquet`, each called as its file
+    /// without the ending. `column` is where the samples are; `None` takes the only one that can be meant.
     ///
-    /// CSV is read as everywhere, times and gaps included. Rows of Parquet are one step apart, oldest first; a sample that is null or
-    /// no finite number is a gap.
+    /// CSV is read as everywhere, times and gaps included. Rows of Parquet are one step apart, oldest first; a sample
+    /// that is null or no finite number is a gap.
     ///
     /// # Errors
     /// See [`TraceFileError`]: one file that cannot be read is named, and nothing is read around it.

@@ -186,7 +186,8 @@ fn damage_to_what_was_found_is_noticed() {
     let template = TEMPLATE.replace("[1, 3, 10]", "[1]");
     let out = results(folder.path(), &template, vec![Trace::new("t", oscillation(1, 3000)).unwrap()], 40);
     let whole = fs::read(&out).unwrap();
-    // Behind the row groups, which begin after four letters, is what the file says of itself; at its end is how long that is.
+    // Behind the row groups, which begin after four letters, is what the file says of itself; at its end is how long
+    // that is.
     let n_footer = u32::from_le_bytes(whole[whole.len() - 8..whole.len() - 4].try_into().unwrap()) as usize;
     let end = whole.len() - 8 - n_footer;
     let path = folder.path().join("damaged.parquet");

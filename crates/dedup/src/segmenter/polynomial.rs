@@ -1,6 +1,8 @@
-//! Rolling polynomial hashes (Karp and Rabin 1987) over any elements, modulo 2^64, and the few that Manber's rule selects.
+//! Rolling polynomial hashes (Karp and Rabin 1987) over any elements, modulo 2^64, and the few that Manber's rule
+//! selects.
 //!
-//! They stand for the Rabin fingerprints of the published methods: all that those need is a hash that rolls and whose bits are good.
+//! They stand for the Rabin fingerprints of the published methods: all that those need is a hash that rolls and whose
+//! bits are good.
 
 use super::Field;
 use crate::gear::Anchor;

@@ -1,6 +1,8 @@
-//! Segments of two dimensions: a grid, Varg's columns with rows that the content chooses, content in both dimensions, and squares.
+//! Segments of two dimensions: a grid, Varg's columns with rows that the content chooses, content in both dimensions,
+//! and squares.
 //!
-//! Source: Stødle, Bongo et al., "Varg"; Bongo's thesis (2007), sections 7.5 and 8.5. Sizes are in elements, such as pixels.
+//! Source: Stødle, Bongo et al., "Varg"; Bongo's thesis (2007), sections 7.5 and 8.5. Sizes are in elements, such as
+//! pixels.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -26,7 +28,8 @@ pub struct Anchoring {
     pub n_similar: Option<usize>,
 }
 
-/// Columns of a fixed width with rows that the content chooses, or the same with rows and columns exchanged where the picture moved sideways.
+/// Columns of a fixed width with rows that the content chooses, or the same with rows and columns exchanged where the
+/// picture moved sideways.
 #[derive(Clone, Debug)]
 pub struct Varg {
     width: usize,

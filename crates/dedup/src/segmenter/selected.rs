@@ -1,4 +1,5 @@
-//! Segments of one dimension at fingerprints that the content selects: Manber's windows, and the chunks of LBFS between anchors.
+//! Segments of one dimension at fingerprints that the content selects: Manber's windows, and the chunks of LBFS between
+//! anchors.
 
 use super::polynomial::{is_selected, windows};
 use super::{Area, Field, Segmenter};
@@ -12,7 +13,8 @@ pub struct Manber {
     pub bits: u32,
 }
 
-/// Chunks that end at selected fingerprints of 48 bytes (Muthitacharoen et al. 2001): of a quarter to eight times the average size.
+/// Chunks that end at selected fingerprints of 48 bytes (Muthitacharoen et al. 2001): of a quarter to eight times the
+/// average size.
 ///
 /// With 8192 these are the published 2, 8 and 64 KiB.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,5 @@
-//! Messages in bytes: those of table 18, each by itself, or packed: a group under one head, what is said of segments as differences.
+//! Messages in bytes: those of table 18, each by itself, or packed: a group under one head, what is said of segments as
+//! differences.
 
 use super::{HASH_BYTES, Settings};
 use crate::literals::{Packer, Packing, Unpacker};
@@ -217,7 +218,8 @@ impl Codec {
         self.last = sequence;
     }
 
-    /// Appends a length and bytes, and says whether they are packed: with the length that they have unpacked before that.
+    /// Appends a length and bytes, and says whether they are packed: with the length that they have unpacked before
+    /// that.
     fn put_bytes(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> bool {
         let n_bytes = u16::try_from(bytes.len()).expect("segments are cut to fit");
         let mut packed = Vec::new();

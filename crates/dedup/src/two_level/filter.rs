@@ -4,7 +4,8 @@ use crate::gear::Anchor;
 
 /// Bits for each id.
 const BITS: usize = 8;
-/// Places that are looked at. Full, it is wrong about 2.16 % of strange ids; published is 1.56 %, which holds for 5.5 probes.
+/// Places that are looked at. Full, it is wrong about 2.16 % of strange ids; published is 1.56 %, which holds for 5.5
+/// probes.
 const PROBES: u64 = 6;
 
 /// A set of ids that may hold more than were put in, and never fewer.

@@ -1,4 +1,5 @@
-//! The receiver: segments from its memory where ids lead to them, all others asked for, and nothing handed on before the hash holds.
+//! The receiver: segments from its memory where ids lead to them, all others asked for, and nothing handed on before
+//! the hash holds.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -15,7 +16,8 @@ pub trait Segments {
     fn put(&mut self, id: u64, segment: &[u8]);
 }
 
-/// Segments in memory, up to a number of bytes; the oldest go first. A Bloom filter says of most strange ids that they are strange.
+/// Segments in memory, up to a number of bytes; the oldest go first. A Bloom filter says of most strange ids that they
+/// are strange.
 #[derive(Debug)]
 pub struct MemorySegments {
     segments: HashMap<u64, Vec<u8>>,
@@ -172,14 +174,15 @@ impl<S: Segments> Receiver<S> {
         Self { settings, segments, next, fields, groups, pushed, asked, neighbour, early, n_complete }
     }
 
-    /// The same, looking for segments nearby before it asks the sender: see [`Receiver::fetches`]. It costs a trip there for what is new.
+    /// The same, looking for segments nearby before it asks the sender: see [`Receiver::fetches`]. It costs a trip
+    /// there for what is new.
     #[must_use]
     pub fn with_neighbour(self) -> Self {
         Self { neighbour: Some(Fetching::default()), ..self }
     }
 
-    /// The same, handing on each group as soon as its own hash holds, for protocols that do not need order: see [`Receiver::take_early`].
-    /// Fields still arrive in order and whole, with what no segment covers.
+    /// The same, handing on each group as soon as its own hash holds, for protocols that do not need order: see
+    /// [`Receiver::take_early`]. Fields still arrive in order and whole, with what no segment covers.
     #[must_use]
     pub fn with_early(self) -> Self {
         Self { early: Some(Vec::new()), ..self }
@@ -345,8 +348,8 @@ impl<S: Segments> Receiver<S> {
         due.into_iter().map(|id| Message::Fetch { id }).collect()
     }
 
-    /// Takes an answer of the neighbour's, as [`Receiver::receive`] takes what the sender says. What it does not have, or has otherwise, the
-    /// sender is asked for.
+    /// Takes an answer of the neighbour's, as [`Receiver::receive`] takes what the sender says. What it does not have,
+    /// or has otherwise, the sender is asked for.
     ///
     /// # Errors
     /// When it was not asked for that.

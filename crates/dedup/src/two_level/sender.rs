@@ -46,8 +46,9 @@ impl Sender {
         }
     }
 
-    /// The same for so many receivers, numbered from 0: what is sent is cut, hashed and written once, and goes to all of them. A group is kept
-    /// until each has acknowledged it or left. Answers go to who asked, and are written by a [`Codec`](super::Codec) for that receiver alone.
+    /// The same for so many receivers, numbered from 0: what is sent is cut, hashed and written once, and goes to all
+    /// of them. A group is kept until each has acknowledged it or left. Answers go to who asked, and are written by a
+    /// [`Codec`](super::Codec) for that receiver alone.
     ///
     /// # Panics
     /// When there is no receiver.

@@ -319,7 +319,8 @@ proptest! {
             let Ok(arrived) = far.take(&mut &bytes[..]) else { break };
             for message in arrived {
                 match receiver.receive(message, &mut answers) {
-                    // A field that says that it is empty, or is all literals, was damaged where nothing covers it: the transport's task.
+                    // A field that says that it is empty, or is all literals, was damaged where nothing covers it: the
+                    // transport's task.
                     Ok(fields) => prop_assert!(fields.iter().all(|field| *field == data || field.is_empty())),
                     Err(_) => break 'turns,
                 }

@@ -37,7 +37,8 @@ impl LastOfHost {
         Self { nodes, open: BTreeMap::new(), n_dropped: 0 }
     }
 
-    /// Takes a tuple of any collector. What does not arrive at a node, or is of a call that joins nothing, is passed over.
+    /// Takes a tuple of any collector. What does not arrive at a node, or is of a call that joins nothing, is passed
+    /// over.
     pub fn take(&mut self, tuple: Tuple, into: &mut Vec<Tuple>) {
         let Subject::Stage { collector, sequence } = tuple.event.subject else { return };
         let Some(&(node, n_contributors)) = self.nodes.get(&collector) else { return };
@@ -103,8 +104,8 @@ pub struct Counts {
     pub counts: Vec<u32>,
 }
 
-/// The part of the distributed monitor on one host: counts what the scope of the host gives of these collectors, and writes all counts
-/// after each read that brought something. A step for a [`Worker`](crate::Worker).
+/// The part of the distributed monitor on one host: counts what the scope of the host gives of these collectors, and
+/// writes all counts after each read that brought something. A step for a [`Worker`](crate::Worker).
 pub fn load_balance_host<P: Pull<Tuple>>(
     host: u16,
     collectors: BTreeSet<u16>,
@@ -123,7 +124,8 @@ pub fn load_balance_host<P: Pull<Tuple>>(
     }
 }
 
-/// The weights of all hosts, of results in the order in which they were written. Counts of no collector that is needed are left out.
+/// The weights of all hosts, of results in the order in which they were written. Counts of no collector that is needed
+/// are left out.
 #[must_use]
 pub fn merge_counts(need: &Need, results: impl IntoIterator<Item = Counts>) -> Weights {
     let newest: BTreeMap<u16, Counts> = results.into_iter().map(|counts| (counts.host, counts)).collect();

@@ -100,7 +100,8 @@ enum Join {
     Hop(usize, usize),
 }
 
-/// A collector's place in a join. Of a node, 0 is below it and 1 the first contributor; of a hop, 0 is where the message leaves.
+/// A collector's place in a join. Of a node, 0 is below it and 1 the first contributor; of a hop, 0 is where the
+/// message leaves.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     join: Join,

@@ -64,8 +64,9 @@ impl Share {
     }
 }
 
-/// Pulls what a monitor of another host was asked for. One that cannot be reached gives nothing, says so in its [`Share`], and is asked
-/// again after a while; what it lost or could not tell in between is counted as far as it is known.
+/// Pulls what a monitor of another host was asked for. One that cannot be reached gives nothing, says so in its
+/// [`Share`], and is asked again after a while; what it lost or could not tell in between is counted as far as it is
+/// known.
 pub struct Remote<T> {
     endpoint: Endpoint,
     security: Security,

@@ -14,7 +14,8 @@ use crate::{Live, Pull, Setting, Sites, SitesError, Tally};
 
 /// Sessions at a time; each may have a thread that reads all the time.
 const N_SESSIONS_MAX: usize = 64;
-/// A session ends that nobody pulls for so long, or for some times as long as between any two pulls before: its threads read on meanwhile.
+/// A session ends that nobody pulls for so long, or for some times as long as between any two pulls before: its threads
+/// read on meanwhile.
 const SILENCE: Duration = Duration::from_secs(60);
 const SILENCE_MIN: Duration = Duration::from_secs(3);
 const N_INTERVALS: u32 = 4;
@@ -23,7 +24,8 @@ const FRAME_BYTES: usize = 512 << 10;
 /// Pulls of one session that wait.
 const N_ORDERS_MAX: usize = 4;
 
-/// Answers other monitors; the handler of a mirror with a `server:` endpoint, whose period has to be [`Server::PERIOD`].
+/// Answers other monitors; the handler of a mirror with a `server:` endpoint, whose period has to be
+/// [`Server::PERIOD`].
 pub struct Server {
     live: Live,
     setting: Setting,
@@ -86,7 +88,8 @@ impl Server {
         (Self { live, setting, description: Some(description), sessions, newest, cpu, ended }, end)
     }
 
-    /// Goes over to the tree file in force, if that is another one. Sessions of the old one end, so that whoever pulls hears of it.
+    /// Goes over to the tree file in force, if that is another one. Sessions of the old one end, so that whoever pulls
+    /// hears of it.
     fn look_for_trees(&mut self) {
         if let Ok(Some(live)) = self.live.replaced() {
             self.sessions.retain(|_, session| live.forest().tree_of(session.tree).is_some());

@@ -88,8 +88,8 @@ impl Job {
         }
     }
 
-    /// Stamps of each collector: ranks call 100 ns after each other, `late` 10 us after the others, each node takes 10 ns down and up, each
-    /// hop 1 us each way.
+    /// Stamps of each collector: ranks call 100 ns after each other, `late` 10 us after the others, each node takes 10
+    /// ns down and up, each hop 1 us each way.
     fn stamps(&self, late: u32) -> Vec<(u64, u64)> {
         let mut stamps = vec![(0, 0); self.collectors.len()];
         let at = |wanted| self.collectors.iter().position(|other| *other == wanted).unwrap();

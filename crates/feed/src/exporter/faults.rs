@@ -5,8 +5,8 @@ use super::{described::Role, error::ScrapeError};
 /// Number of letters of a line or of an answer that are shown.
 const SHOWN_LETTERS_MAX: usize = 80;
 
-/// Counts what went wrong, and keeps the first fault of the last scrape that had one: an exporter that sends a million bad
-/// lines does not have a million messages made.
+/// Counts what went wrong, and keeps the first fault of the last scrape that had one: an exporter that sends a million
+/// bad lines does not have a million messages made.
 #[derive(Debug)]
 pub(super) struct Faults {
     url: String,

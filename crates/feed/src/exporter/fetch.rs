@@ -15,7 +15,8 @@ use super::{
     text::Format,
 };
 
-/// OpenMetrics rather than the older text, which has no units and no times of creation, and that rather than anything else.
+/// OpenMetrics rather than the older text, which has no units and no times of creation, and that rather than anything
+/// else.
 const ACCEPT: &str = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
 
 /// Within one host nobody needs more.

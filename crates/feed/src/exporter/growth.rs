@@ -48,8 +48,8 @@ impl When {
 impl Span {
     /// Returns the growth of a counter that went from `last` to `value`.
     ///
-    /// One that went back was set to zero in between and has counted up to `value` since, as Prometheus has it: what it counted
-    /// before that is lost. No number if one of them is none.
+    /// One that went back was set to zero in between and has counted up to `value` since, as Prometheus has it: what it
+    /// counted before that is lost. No number if one of them is none.
     pub(super) fn growth(self, last: f64, value: f64) -> f64 {
         if self.is_reset || value < last { value } else { value - last }
     }

@@ -74,9 +74,9 @@ impl Buckets {
 
     /// The value that the share `quantile` of what was counted does not exceed, of buckets in order.
     ///
-    /// As `histogram_quantile` of Prometheus: values are spread evenly within a bucket; the lowest begins at 0 if its bound is
-    /// above that and is all at its bound if not; of the one without a bound only its lower end is known. None if nothing was
-    /// counted.
+    /// As `histogram_quantile` of Prometheus: values are spread evenly within a bucket; the lowest begins at 0 if its
+    /// bound is above that and is all at its bound if not; of the one without a bound only its lower end is known. None
+    /// if nothing was counted.
     pub(super) fn quantile(&self, quantile: f64) -> Option<f64> {
         let (last, bounded) = self.rows.split_last()?;
         let n_values = last.count;

@@ -112,7 +112,8 @@ impl Kept {
     /// Takes one sample of the scrape.
     ///
     /// # Errors
-    /// When it cannot be what its name says: says what it needs. What does not go with other samples is counted among `faults`.
+    /// When it cannot be what its name says: says what it needs. What does not go with other samples is counted among
+    /// `faults`.
     pub(super) fn take(
         &mut self,
         at: Duration,
@@ -202,7 +203,8 @@ impl Kept {
         Some(self.keep(named.role, signals))
     }
 
-    /// The signals of a series that is not kept yet. None if one of them is there, or if its family was something else before.
+    /// The signals of a series that is not kept yet. None if one of them is there, or if its family was something else
+    /// before.
     fn signals(&mut self, named: &Named<'_>, labels: &Labels<'_>, faults: &mut Faults) -> Option<Vec<Arc<Signal>>> {
         let family = match self.families.get(named.name) {
             Some((was, _)) if *was != named.role => {

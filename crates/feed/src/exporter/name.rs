@@ -7,8 +7,9 @@ pub(super) const ID_BYTES_MAX: usize = 200;
 
 /// Writes the id of the series `name` with these `labels`, which are in order, in place of what was in `id`.
 ///
-/// The text is that of the page: `node_cpu_seconds_total{cpu="0",mode="idle"}`. Control characters are written as `\xNN`, so
-/// that no two series become one. An id that would be too long is cut, and ends with a number made of all of it.
+/// The text is that of the page: `node_cpu_seconds_total{cpu="0",mode="idle"}`. Control characters are written as
+/// `\xNN`, so that no two series become one. An id that would be too long is cut, and ends with a number made of all of
+/// it.
 pub(crate) fn write_id<'a>(name: &str, labels: impl Iterator<Item = (&'a str, &'a str)>, id: &mut String) {
     id.clear();
     id.push_str(name);

@@ -1,8 +1,8 @@
 //! One line of a page in one of the two text formats: OpenMetrics 1.0, and the older one, 0.0.4.
 //!
-//! A line says all that there is to say about itself, so a bad one costs nothing but itself. The readers that others wrote
-//! take a page whole or not at all, or split labels at commas that stand inside of a value; see `docs/howto/exporters.md`.
-//! Blanks are taken as the older format has them, any number of them, in both.
+//! A line says all that there is to say about itself, so a bad one costs nothing but itself. The readers that others
+//! wrote take a page whole or not at all, or split labels at commas that stand inside of a value; see
+//! `docs/howto/exporters.md`. Blanks are taken as the older format has them, any number of them, in both.
 
 use std::borrow::Cow;
 

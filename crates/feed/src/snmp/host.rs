@@ -79,8 +79,8 @@ impl Entry {
     }
 }
 
-/// A line of `/proc/net/route`: interface, destination, gateway, flags, two counts, metric, mask, and more. Addresses are
-/// in the byte order of the host.
+/// A line of `/proc/net/route`: interface, destination, gateway, flags, two counts, metric, mask, and more. Addresses
+/// are in the byte order of the host.
 fn ipv4_entry(line: &[u8]) -> Option<Entry> {
     let all: Vec<&[u8]> = fields(line).collect();
     let address = |field: &[u8]| Some(Ipv4Addr::from((hex(field)? as u32).to_ne_bytes()));

@@ -1,4 +1,5 @@
-//! Finds the links that a flow goes over, by the routes, addresses and forwarding tables that agents and this host have.
+//! Finds the links that a flow goes over, by the routes, addresses and forwarding tables that agents and this host
+//! have.
 //!
 //! From where the flow starts, the route says the interface that it leaves by and the next router; the agent that has
 //! the router's address goes on from there, until an address is the destination's. Between two of them, a bridge is on

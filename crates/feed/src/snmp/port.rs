@@ -153,7 +153,8 @@ impl Port {
         Ok(())
     }
 
-    /// Looks for other counters: for the 32-bit ones first, and if those are not there either, for the interface itself.
+    /// Looks for other counters: for the 32-bit ones first, and if those are not there either, for the interface
+    /// itself.
     fn do_without(&mut self) -> Result<(), RowError> {
         match self.scale {
             Scale::Wide => {

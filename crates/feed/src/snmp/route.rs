@@ -1,8 +1,8 @@
 //! The route that an agent takes to a destination, asked for without reading its table.
 //!
 //! The tables are ordered by destination and length of prefix, so what comes after "the destination cut to n bits, n"
-//! is the route with that prefix if there is one. Asking for all n at once finds the longest, however long the table is.
-//! Of several routes with one prefix the first is taken, and policies are not looked at.
+//! is the route with that prefix if there is one. Asking for all n at once finds the longest, however long the table
+//! is. Of several routes with one prefix the first is taken, and policies are not looked at.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -1,4 +1,5 @@
-//! Questions to one agent, each with an end: nothing is asked for longer or listened to for longer than the settings say.
+//! Questions to one agent, each with an end: nothing is asked for longer or listened to for longer than the settings
+//! say.
 
 use std::{convert::Infallible, net::IpAddr, sync::Arc, time::Duration};
 

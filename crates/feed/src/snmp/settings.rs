@@ -42,8 +42,8 @@ pub struct AgentSettings {
     pub n_retries: u32,
     /// The longest that it goes without bringing its counters up to date.
     ///
-    /// Counters that stand still for less than this are taken for old, and for idle after it. Net-SNMP brings them up to
-    /// date every 3 s, many switches every 5 s or so.
+    /// Counters that stand still for less than this are taken for old, and for idle after it. Net-SNMP brings them up
+    /// to date every 3 s, many switches every 5 s or so.
     pub refresh: Duration,
 }
 

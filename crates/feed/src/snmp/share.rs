@@ -7,8 +7,8 @@ use std::num::NonZeroU32;
 /// What is left over, and where it is known that at most `n_rivals_max` flows use the link, at least an equal part with
 /// them. That is the max-min fair share of a flow without limit beside n flows of equal rates: each of those keeps its
 /// rate u / n if all fit, and else gives way until all have c / (n + 1). Flows of unequal rates leave the flow no less.
-/// Dinda and O'Hallaron's flow bandwidth sensor (RPS, section 4) assumes no change in other flows, which is what is left
-/// over. `docs/decisions/flow-bandwidth.md` says when to use which.
+/// Dinda and O'Hallaron's flow bandwidth sensor (RPS, section 4) assumes no change in other flows, which is what is
+/// left over. `docs/decisions/flow-bandwidth.md` says when to use which.
 pub(crate) fn of_flow(capacity: f64, used: f64, n_rivals_max: Option<NonZeroU32>) -> f64 {
     let left = (capacity - used).max(0.0);
     let equal = n_rivals_max.map_or(0.0, |n_rivals| capacity / (f64::from(n_rivals.get()) + 1.0));

@@ -12,8 +12,8 @@ use super::{
     responder::ResponderSettings,
 };
 
-/// Connections from one origin at once, in whatever state. A peer that measures needs one, beside its last, whose end may not have been seen
-/// here; and several peers may share an address.
+/// Connections from one origin at once, in whatever state. A peer that measures needs one, beside its last, whose end
+/// may not have been seen here; and several peers may share an address.
 const FROM_ONE_ORIGIN_MAX: usize = 8;
 
 /// The time over which transfers are counted.

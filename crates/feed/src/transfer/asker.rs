@@ -179,7 +179,8 @@ impl Admitted {
         }
     }
 
-    /// Has what is still queued thrown away when the connection is closed, on both sides, so that it takes no more of the path.
+    /// Has what is still queued thrown away when the connection is closed, on both sides, so that it takes no more of
+    /// the path.
     fn cut_off(&self) -> io::Result<()> {
         SockRef::from(&self.stream).set_linger(Some(Duration::ZERO))
     }

@@ -47,8 +47,9 @@ impl Progress {
 
     /// Bytes per second of the later half of the bytes, or of a little more than that half. None if nothing arrived.
     ///
-    /// It begins at the last moment at which bytes arrived and no more than half of them were there. Where a segment was lost, what
-    /// came after it counts only when it has been sent again; the wait for it is of the half that these bytes are in.
+    /// It begins at the last moment at which bytes arrived and no more than half of them were there. Where a segment
+    /// was lost, what came after it counts only when it has been sent again; the wait for it is of the half that these
+    /// bytes are in.
     pub(super) fn later_rate(&self) -> Option<f64> {
         let half = self.n_bytes() / 2;
         let n_early = self.moments.partition_point(|moment| moment.n_bytes <= half);

@@ -1,7 +1,7 @@
 //! The side of transfers that answers those who have the token.
 //!
-//! One thread listens and one serves each connection, of which there are few. Whoever has not shown the token costs a thread, some
-//! hundred bytes and a few seconds at most.
+//! One thread listens and one serves each connection, of which there are few. Whoever has not shown the token costs a
+//! thread, some hundred bytes and a few seconds at most.
 
 use std::{
     collections::BTreeMap,
@@ -109,8 +109,8 @@ struct Connection<'a> {
 }
 
 impl ResponderSettings {
-    /// Lets through 16 MiB and 5 seconds in one transfer, one at a time and 30 a minute for each address, waits 2 seconds for a turn, 5 for
-    /// those who ask, and 2 for bytes that do not come.
+    /// Lets through 16 MiB and 5 seconds in one transfer, one at a time and 30 a minute for each address, waits 2
+    /// seconds for a turn, 5 for those who ask, and 2 for bytes that do not come.
     #[must_use]
     pub fn new(listen: SocketAddr, token: Token) -> ResponderSettings {
         ResponderSettings {
@@ -241,7 +241,8 @@ impl Connection<'_> {
             Some((request, seal)) => match admission.decide(request, self.origin) {
                 Ok(_turn) => {
                     if self.say(Verdict::Go, &seal).and_then(|()| self.transfer(request)).is_err() {
-                        // The side that measures has what it wants. What is queued shall not be in the way of the next one.
+                        // The side that measures has what it wants. What is queued shall not be in the way of the next
+                        // one.
                         let _ = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
                     }
                     n_served

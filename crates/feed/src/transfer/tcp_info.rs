@@ -1,7 +1,7 @@
 //! The kernel's statistics of a TCP connection: `TCP_INFO` of Linux, `include/uapi/linux/tcp.h`.
 //!
-//! The only file of this crate with `unsafe` in it. No library that we found reads this option without it, or says how much of the
-//! record an older kernel left unfilled.
+//! The only file of this crate with `unsafe` in it. No library that we found reads this option without it, or says how
+//! much of the record an older kernel left unfilled.
 
 use std::{
     io,
@@ -28,7 +28,8 @@ const DELIVERY_RATE_AT: usize = 160;
 /// The kernel's statistics of a connection from its beginning to this moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TcpInfo {
-    /// Bytes that have arrived at the other side: those it has acknowledged, and segments that it has out of order (SACK).
+    /// Bytes that have arrived at the other side: those it has acknowledged, and segments that it has out of order
+    /// (SACK).
     pub arrived_bytes: u64,
     /// Segments with data that have arrived here, in order or not.
     pub n_segments_in: u32,
@@ -87,8 +88,9 @@ fn long(record: &[u8; RECORD_BYTES], at: usize) -> u64 {
 #[expect(unsafe_code, reason = "no library offers this option of a socket")]
 fn read(socket: BorrowedFd<'_>, record: &mut [u8; RECORD_BYTES]) -> io::Result<usize> {
     let mut n_bytes = size_of_val(record) as libc::socklen_t;
-    // SAFETY: The descriptor is open for as long as it is borrowed. The kernel writes no more than `n_bytes` bytes to `record`,
-    // which has that many, any of which may have any value, and sets `n_bytes` to how many it wrote; both outlive the call.
+    // SAFETY: The descriptor is open for as long as it is borrowed. The kernel writes no more than `n_bytes` bytes to
+    // `record`, which has that many, any of which may have any value, and sets `n_bytes` to how many it wrote; both
+    // outlive the call.
     let outcome = unsafe {
         libc::getsockopt(
             socket.as_raw_fd(),

@@ -52,7 +52,8 @@ fn recorded(file: &str) -> String {
     fs::read_to_string(folder.join(file)).unwrap()
 }
 
-/// Reads the three pages of the client library, and compares the last two with what its own parser and numpy make of them.
+/// Reads the three pages of the client library, and compares the last two with what its own parser and numpy make of
+/// them.
 #[track_caller]
 fn check_client_library(form: &str) {
     let mut asked = settings(&[]);

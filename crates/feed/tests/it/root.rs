@@ -41,8 +41,8 @@ fn a_path_of_a_known_rate_is_measured_at_that_rate() {
         readings.iter().map(|(signal, value)| (signal.id().to_string(), value)).collect::<BTreeMap<_, _>>()
     });
 
-    // The bucket counts headers, about 5 % of a segment, and its first 16 KiB are free. A stall of the machine makes a transfer slower
-    // and, when what was held up arrives at once, half of it faster.
+    // The bucket counts headers, about 5 % of a segment, and its first 16 KiB are free. A stall of the machine makes a
+    // transfer slower and, when what was held up arrives at once, half of it faster.
     let rate = f64::from(RATE_MBIT) * 1e6 / 8.0;
     for id in ["flow.far", "flow.far.transfer", "flow.far.received"] {
         let measured = values[id];

@@ -1,4 +1,5 @@
-//! Flow bandwidth from the `snmpd` of the distribution, started by the tests with a configuration and a folder of their own.
+//! Flow bandwidth from the `snmpd` of the distribution, started by the tests with a configuration and a folder of their
+//! own.
 
 use std::{
     fs::{self, File},

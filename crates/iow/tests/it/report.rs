@@ -1,9 +1,10 @@
-//! Table 7-6 of SESAME's report: records of 128 KB on one disk, as the application and as the kernel's layer timed them.
+//! Table 7-6 of SESAME's report: records of 128 KB on one disk, as the application and as the kernel's layer timed
+//! them.
 
 use iow::hidden_buffer;
 
-/// Milliseconds: application, kernel. The application's time of record 3 is not legible in the report, and is given here as that of the
-/// record before it.
+/// Milliseconds: application, kernel. The application's time of record 3 is not legible in the report, and is given
+/// here as that of the record before it.
 fn table_7_6() -> Vec<(f64, f64)> {
     let file = include_str!("../../../../testdata/kernel-study/table-7-6.sddf");
     let mut rows: Vec<(f64, f64)> = Vec::new();
@@ -21,7 +22,8 @@ fn the_buffer_that_the_report_found_is_flagged() {
     let ns = |layer: fn(&(f64, f64)) -> f64| table_7_6().iter().map(|row| layer(row) * 1e6).collect::<Vec<_>>();
     let found = hidden_buffer(&ns(|row| row.0), &ns(|row| row.1)).expect("it is there");
     assert_eq!(found.first_steady, 26);
-    // Early 1 ms, a gap of 6 ms between the layers, and steady above 40 ms: 128 KB in 1 ms is beyond any disk of its time.
+    // Early 1 ms, a gap of 6 ms between the layers, and steady above 40 ms: 128 KB in 1 ms is beyond any disk of its
+    // time.
     assert!((found.early_ns / 1e6 - 1.13).abs() < 0.05, "{found:?}");
     assert!((found.gap_ns / 1e6 - 6.0).abs() < 0.5, "{found:?}");
     assert!((found.steady_ns / 1e6 - 42.0).abs() < 3.0, "{found:?}");

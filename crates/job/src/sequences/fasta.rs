@@ -97,7 +97,8 @@ pub struct Library {
 
 /// Copies a library in so many parts of about the same number of bytes, or fewer where it has fewer sequences.
 ///
-/// It is read once, piece by piece: a sequence may be of any length. With `has_names` two sequences of one name are refused.
+/// It is read once, piece by piece: a sequence may be of any length. With `has_names` two sequences of one name are
+/// refused.
 pub fn cut_library(
     path: &Path,
     n_parts: NonZero<usize>,

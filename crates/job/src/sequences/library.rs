@@ -1,7 +1,7 @@
 //! Parts of a BLAST library, as alias files: a range of its sequences, with the statistics of all of them.
 //!
-//! Nothing is copied: each part names the library beside it. Source: the index of a BLAST database as `blast/impl/seqdbfile.hpp` of the NCBI C++
-//! toolkit reads it, and the keys of alias files as `seqdbalias.cpp` does.
+//! Nothing is copied: each part names the library beside it. Source: the index of a BLAST database as
+//! `blast/impl/seqdbfile.hpp` of the NCBI C++ toolkit reads it, and the keys of alias files as `seqdbalias.cpp` does.
 
 use std::collections::HashSet;
 use std::fs;

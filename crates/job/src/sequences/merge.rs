@@ -1,9 +1,10 @@
 //! The hits of a search in library parts, put together as one run has them.
 //!
-//! BLAST lists the subjects of a query by e-value, then score, then place in the library, later ones first (`s_EvalueCompareHSPLists` in
-//! `blast_hits.c`). DIAMOND was seen to do the same with earlier ones first (2.1.3). Both print three digits of an e-value and sort
-//! by all of them: two subjects of different parts that look alike in what is printed may stand the other way round in one run. How many do is told.
-//! SSW compares each query with each sequence, in the order of both, and lists all of it.
+//! BLAST lists the subjects of a query by e-value, then score, then place in the library, later ones first
+//! (`s_EvalueCompareHSPLists` in `blast_hits.c`). DIAMOND was seen to do the same with earlier ones first (2.1.3). Both
+//! print three digits of an e-value and sort by all of them: two subjects of different parts that look alike in what is
+//! printed may stand the other way round in one run. How many do is told. SSW compares each query with each sequence,
+//! in the order of both, and lists all of it.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -49,7 +50,8 @@ impl Order {
         one.evalue <= other.evalue && !by_score
     }
 
-    /// Whether neighbours of different parts may stand the other way round in one run. An e-value that is printed as 0 counts as 0 in the order, too.
+    /// Whether neighbours of different parts may stand the other way round in one run. An e-value that is printed as 0
+    /// counts as 0 in the order, too.
     fn is_uncertain(self, one: &Subject<'_>, other: &Subject<'_>) -> bool {
         let is_alike = one.evalue == other.evalue && one.evalue > 0.0 && one.part != other.part;
         is_alike
@@ -234,7 +236,8 @@ fn in_order<'a>(order: Order, parts: Vec<Vec<Subject<'a>>>) -> impl Iterator<Ite
     })
 }
 
-/// Puts together what SSW lists of the same queries and all library parts: each query with the sequences of all parts, in their order.
+/// Puts together what SSW lists of the same queries and all library parts: each query with the sequences of all parts,
+/// in their order.
 ///
 /// # Errors
 /// [`MergeError`], if an output is not what was asked for.

@@ -32,7 +32,8 @@ pub enum Family {
     Ncbi,
     /// DIAMOND.
     Diamond,
-    /// The Smith-Waterman library's own program, in Debian `ssw-align`: its library and queries are words without an option.
+    /// The Smith-Waterman library's own program, in Debian `ssw-align`: its library and queries are words without an
+    /// option.
     Ssw,
 }
 

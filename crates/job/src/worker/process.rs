@@ -27,7 +27,8 @@ const BLOCK_BYTES: u64 = 512;
 const SIGXFSZ: i32 = Signal::XFSZ.as_raw();
 const AFTER_SIGXFSZ: i32 = 128 + SIGXFSZ;
 
-/// Starts a unit in a folder that it has for itself, as the leader of a process group. No file that it writes may have more bytes.
+/// Starts a unit in a folder that it has for itself, as the leader of a process group. No file that it writes may have
+/// more bytes.
 pub fn start(path: &Path, unit: &Unit, folder: &Path, bytes_max: u64) -> io::Result<Child> {
     forget(folder);
     fs::create_dir(folder)?;

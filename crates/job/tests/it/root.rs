@@ -8,7 +8,8 @@ use stream::Security;
 
 use crate::{done, hire, hire_in, runner};
 
-/// A disk of that size, at the folder. Mounts are those of this process alone: whoever runs this has made a namespace for it.
+/// A disk of that size, at the folder. Mounts are those of this process alone: whoever runs this has made a namespace
+/// for it.
 #[track_caller]
 fn mount(at: &Path, options: &str) {
     let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", options, "none"]).arg(at).status().unwrap();

@@ -1,4 +1,5 @@
-//! Sorts of growing size that come to the end of their memory: how long they take, what memory does, and what opening a file costs.
+//! Sorts of growing size that come to the end of their memory: how long they take, what memory does, and what opening a
+//! file costs.
 
 use picture::Scale;
 use text::figure::{counted, format, percent, span_ns};

@@ -32,7 +32,8 @@ const WAITING: [&str; 2] = ["waiting (polls)", "messages"];
 /// Name of moments that are no phases.
 const MARK: &str = "mark";
 
-/// Whoever sleeps while it waits is on a processor for less than this share of it, and whoever polls for more, also beside neighbours.
+/// Whoever sleeps while it waits is on a processor for less than this share of it, and whoever polls for more, also
+/// beside neighbours.
 const POLLS: f64 = 0.2;
 
 /// Returns the answer for rank 0 of a sort.
@@ -148,7 +149,8 @@ mod tests {
 
     use super::*;
 
-    /// Rank 0 works from 0 to 100 and waits from 100 to 200, for so much of that on a processor; both cores are busy, the second one for half the time.
+    /// Rank 0 works from 0 to 100 and waits from 100 to 200, for so much of that on a processor; both cores are busy,
+    /// the second one for half the time.
     fn file(polled_ns: i64) -> Vec<u8> {
         let mut writer = Writer::new(Vec::new()).unwrap();
         let whole = |name: &str| Field::new(name, Kind::Integer, "ns", "");

@@ -79,8 +79,8 @@ pub fn calibrate(shared: &Rc<Bpf>, subsystem: &'static Subsystem) -> Result<Cali
     let mut fastest = Sweep { bare: FOREVER, passing: FOREVER, counting_ns: f64::INFINITY };
     let (mut hits, mut n_events) = (Vec::new(), 0.0);
     let (mut ran_passing, mut ran_counting, mut accounted_ns) = (Ran::default(), Ran::default(), f64::INFINITY);
-    // Whatever runs first finds caches and the kernel's free lists cold. That would be the work without probes, and prices too low: of a
-    // fault's, a single sweep missed up to four fifths.
+    // Whatever runs first finds caches and the kernel's free lists cold. That would be the work without probes, and
+    // prices too low: of a fault's, a single sweep missed up to four fifths.
     let _ = drive::per_event_ns(subsystem.drive);
     for _ in 0..N_SWEEPS {
         fastest.bare = fastest.bare.or_faster(subsystem.drive);
@@ -117,7 +117,8 @@ pub fn calibrate(shared: &Rc<Bpf>, subsystem: &'static Subsystem) -> Result<Cali
         return Ok(Calibration { price, bare_ns, passing_ns, counting_ns, account_ns: None });
     }
     let is_at_calls = subsystem.programs.iter().any(|program| program.attach == Attach::Tracepoint("sys_enter"));
-    // Programs at system calls are passed by calls of all kinds, so that a call that is of no interest tells what passing costs.
+    // Programs at system calls are passed by calls of all kinds, so that a call that is of no interest tells what
+    // passing costs.
     let passing_alone_ns = if is_at_calls { passing.call_ns - bare.call_ns } else { passing_ns - bare_ns };
     let most = hits.iter().copied().max().unwrap_or(0);
     let is_driven = |hits: u64| hits > most / 2;

@@ -127,7 +127,8 @@ fn faults() {
 
 fn threads() {
     for _ in 0..N_THREADS {
-        // A thread that cannot be started is no event, and makes the price lower than it is by less than what it would cost.
+        // A thread that cannot be started is no event, and makes the price lower than it is by less than what it would
+        // cost.
         let _ = thread::Builder::new().spawn(|| {}).map(thread::JoinHandle::join);
     }
 }

@@ -1,7 +1,7 @@
 //! Calls of MPI programs: messages sent and received, waits for them, collective operations.
 //!
-//! There are no programs for it, as the kernel does not see what goes through shared memory. Programs that are started with the tracer say
-//! themselves what they call; an opener that knows their rings stands in for this one.
+//! There are no programs for it, as the kernel does not see what goes through shared memory. Programs that are started
+//! with the tracer say themselves what they call; an opener that knows their rings stands in for this one.
 
 use crate::{Drive, Point, Reading, Subsystem, Timing};
 

@@ -3,8 +3,8 @@
 use crate::from_proc::counted;
 use crate::{Attach, Drive, Error, FromProc, Point, Program, Reading, Subsystem, Timing, Total};
 
-/// Six kinds times three classes, then all faults. Page-in, zero-fill, copy-on-write and map are faults, and each fault is one of them;
-/// page-out and reactivation are done by reclaim, and are none.
+/// Six kinds times three classes, then all faults. Page-in, zero-fill, copy-on-write and map are faults, and each fault
+/// is one of them; page-out and reactivation are done by reclaim, and are none.
 pub const SUBSYSTEM: Subsystem = Subsystem {
     name: "vm",
     title: "VM",

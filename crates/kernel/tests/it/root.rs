@@ -193,8 +193,8 @@ fn shedding_takes_the_probes_off_and_keeps_the_counts() {
     assert_eq!(n_read(&mut measured), 22);
 }
 
-/// Traces so many reads of one byte, taking records out as they come where `is_drained`. Gives the events counted, and records made,
-/// received and dropped.
+/// Traces so many reads of one byte, taking records out as they come where `is_drained`. Gives the events counted, and
+/// records made, received and dropped.
 fn traced_reads(n: usize, ring_bytes: u32, is_drained: bool) -> [u64; 4] {
     let file = file_of(n);
     let mut work = Waiting::to_run(&format!("exec dd if={} of=/dev/null bs=1 count={n}", file.path().display()));

@@ -125,7 +125,8 @@ impl Run<'_> {
         Ok(measured)
     }
 
-    /// Gives the neighbours this strip's first and last row, and takes theirs. Even ranks begin with those below, odd ones with those above.
+    /// Gives the neighbours this strip's first and last row, and takes theirs. Even ranks begin with those below, odd
+    /// ones with those above.
     fn exchange(&self, strip: &mut Strip, border: &mut [f64]) {
         let (world, rank) = (self.session.world(), self.session.rank());
         let is_below_first = rank % 2 == 0;

@@ -88,7 +88,8 @@ impl Sketch<'_> {
         (format!("{} ({})", own.name, own.host), anchor)
     }
 
-    /// Moves all to the right until no name begins outside. Gives how much wider that and names on the other side make it.
+    /// Moves all to the right until no name begins outside. Gives how much wider that and names on the other side make
+    /// it.
     fn make_room(&mut self) -> f64 {
         let right = 2.0 * MARGIN + self.n_leaves as f64 * LEAF_WIDTH;
         let (mut before, mut behind) = (0.0_f64, 0.0_f64);

@@ -27,8 +27,9 @@ const HOTSPOT: picture::Colour = picture::Colour(0xf0, 0xe4, 0x42);
 /// Begin and end of a line.
 type Ends = ((f64, f64), (f64, f64));
 
-/// One line for each rank, coloured by its group: x is the mean time before (left) and after (right) the root was reached, y the
-/// stages between there and the root. Paths that behave alike are bundles. The stage to look at first, by [hints](Analysis::hints), is marked.
+/// One line for each rank, coloured by its group: x is the mean time before (left) and after (right) the root was
+/// reached, y the stages between there and the root. Paths that behave alike are bundles. The stage to look at first,
+/// by [hints](Analysis::hints), is marked.
 #[must_use]
 pub fn pathmap(analysis: &Analysis, waits: Waits) -> Picture {
     let groups = analysis.groups();
@@ -67,7 +68,8 @@ pub fn pathmap(analysis: &Analysis, waits: Waits) -> Picture {
     chart(title, caption, ("stages from the root", Scale::Whole), &tracks, &marked, legend)
 }
 
-/// The stage that the first hint is about, by name and where its path passes it; none if it is a wait that is not drawn.
+/// The stage that the first hint is about, by name and where its path passes it; none if it is a wait that is not
+/// drawn.
 fn hotspot(analysis: &Analysis, waits: Waits) -> Option<(String, Vec<Ends>)> {
     let hints = analysis.hints();
     let hint = hints.iter().find(|hint| waits == Waits::Drawn || hint.part != Part::ArrivalWait)?;

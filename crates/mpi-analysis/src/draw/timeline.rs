@@ -12,9 +12,9 @@ const COMMUNICATING: Colour = Colour(0xd5, 0x1a, 0x1a);
 /// Columns of the picture: what is shorter than one column gets the colour of the greater share in it.
 const N_COLUMNS: usize = 600;
 
-/// All ranks between two moments of the timeline, by default from the first call to the last: green where a rank computes, red where it is in
-/// MPI. Before a rank's first call and after its last one nothing is known, and nothing drawn. The library's own start and end do not
-/// count: they take longer than many a program.
+/// All ranks between two moments of the timeline, by default from the first call to the last: green where a rank
+/// computes, red where it is in MPI. Before a rank's first call and after its last one nothing is known, and nothing
+/// drawn. The library's own start and end do not count: they take longer than many a program.
 #[must_use]
 pub fn timeline(timeline: &Timeline<'_>, window_ns: Option<(u64, u64)>) -> Picture {
     let is_call = |call: &&Placed| call.event.operation.family() != Family::Life && !call.event.is_part();

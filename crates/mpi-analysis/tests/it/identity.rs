@@ -39,8 +39,8 @@ impl Costs for Drawn {
     }
 }
 
-/// Any tree: `parents[i]` picks the parent of node i + 1 among those before it, `hosts[i]` the host of node i, and rank r is on host
-/// r / 2 and contributes to node `homes[r]`.
+/// Any tree: `parents[i]` picks the parent of node i + 1 among those before it, `hosts[i]` the host of node i, and rank
+/// r is on host r / 2 and contributes to node `homes[r]`.
 fn made(parents: &[usize], hosts: &[usize], homes: &[usize]) -> Made {
     let n_hosts = homes.len().div_ceil(2);
     let mut nodes = vec![node("n0", hosts[0] % n_hosts, None, Vec::new())];

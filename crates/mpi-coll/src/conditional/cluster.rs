@@ -1,7 +1,8 @@
 //! Clusters of ranks, and the way in which a cluster's server comes to an answer.
 //!
-//! A call is a reduce inside the cluster, whatever the server needs of other clusters, and a broadcast inside. Servers tell each other
-//! their cluster's part in every call, and take in every call what has come, so that nobody needs a thread for it.
+//! A call is a reduce inside the cluster, whatever the server needs of other clusters, and a broadcast inside. Servers
+//! tell each other their cluster's part in every call, and take in every call what has come, so that nobody needs a
+//! thread for it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -203,7 +204,8 @@ impl Clusters {
 }
 
 impl Recorded {
-    /// All ranks come here. None if sites hang below each other: there are collectors between them then, which calls do not pass.
+    /// All ranks come here. None if sites hang below each other: there are collectors between them then, which calls do
+    /// not pass.
     fn new(party: &Party<'_>, plan: &Planned) -> Result<Option<Self>, Failed> {
         let Some((job, tree)) = job().zip(plan.tree) else { return Ok(None) };
         let forest = &job.first_forest;

@@ -1,4 +1,5 @@
-//! Conditional allreduces of programs that know nothing of them: those that a file names. `docs/formats/mpi-conditional.md`.
+//! Conditional allreduces of programs that know nothing of them: those that a file names.
+//! `docs/formats/mpi-conditional.md`.
 
 use std::env;
 use std::sync::{Arc, Mutex, OnceLock};

@@ -78,7 +78,8 @@ impl<'a, P: Port> Run<'a, '_, P> {
         memory.counter(Counter::Combined).store(self.engine.n_downs, Ordering::Release);
         let since = self.recorder.now();
         if self.flow == Flow::Down {
-            // For the second half of the program's call, if this is the first: nobody comes here again before that is over.
+            // For the second half of the program's call, if this is the first: nobody comes here again before that is
+            // over.
             memory.result(Which::SomeWait).set_head(1, since);
         }
         match (node.seat, node.partner) {

@@ -287,7 +287,8 @@ fn roots_that_exchange_come_to_the_same_result() {
     }
 }
 
-/// Ranks 1 and 2 contribute to a node on rank 0's host, whose own rank is let go at the one above. [`Channels::send`] looks who goes first.
+/// Ranks 1 and 2 contribute to a node on rank 0's host, whose own rank is let go at the one above. [`Channels::send`]
+/// looks who goes first.
 #[test]
 fn whoever_has_still_to_forward_goes_before_those_who_compute() {
     let hosts = hosts(3, 3, false);
@@ -331,7 +332,8 @@ fn each_collector_stamps_each_call_and_the_parts_make_up_the_whole() {
     }
 }
 
-/// Operations in turn, or sums that are made of a reduce and a broadcast, as those of clusters are that do not wait for all others.
+/// Operations in turn, or sums that are made of a reduce and a broadcast, as those of clusters are that do not wait for
+/// all others.
 #[track_caller]
 fn check_stamps(tree: &Tree, hosts: &[Host], is_in_halves: bool) {
     let n_calls = 80;

@@ -1,5 +1,5 @@
-//! Long messages between sites, in pieces that follow each other: each link carries each byte once, and while a piece is on its way the
-//! next one is combined.
+//! Long messages between sites, in pieces that follow each other: each link carries each byte once, and while a piece
+//! is on its way the next one is combined.
 
 use std::ops::Range;
 
@@ -10,10 +10,11 @@ use super::Sites;
 use crate::combine::Combine;
 use crate::port::Trouble;
 
-/// Bytes of a piece, which is what a site's memory holds. On 100 Mbit/s it takes 4 ms, about what the first one is behind on arrival.
+/// Bytes of a piece, which is what a site's memory holds. On 100 Mbit/s it takes 4 ms, about what the first one is
+/// behind on arrival.
 ///
-/// With its header it stays below 64 KiB, up to which both libraries send at once over TCP; longer messages first ask the receiver, a round
-/// trip more.
+/// With its header it stays below 64 KiB, up to which both libraries send at once over TCP; longer messages first ask
+/// the receiver, a round trip more.
 pub(crate) const PIECE_BYTES: usize = 48 * 1024;
 
 /// A call that moves more than a piece.

@@ -1,4 +1,5 @@
-//! What only root can bring about: memory without room. MPI libraries need room in `/dev/shm` themselves, so that the job's folder lies elsewhere.
+//! What only root can bring about: memory without room. MPI libraries need room in `/dev/shm` themselves, so that the
+//! job's folder lies elsewhere.
 
 use std::io::Write;
 use std::path::Path;

@@ -337,7 +337,8 @@ impl Chosen {
 }
 
 impl Choices {
-    /// The algorithm that is named for a call among `n`, and the bytes that it sends at a time where it cuts data; the first that fits.
+    /// The algorithm that is named for a call among `n`, and the bytes that it sends at a time where it cuts data; the
+    /// first that fits.
     pub(super) fn named(&self, call: Call, n: usize, bytes: usize) -> Option<(Algorithm, usize)> {
         match self.fitting(call, n, bytes)?.way {
             Way::Algorithm(algorithm, segment) => Some((algorithm, segment)),

@@ -1,4 +1,5 @@
-//! Operations that leave each member with a part of the whole: gathers, scatters, scans, and those with parts of different lengths.
+//! Operations that leave each member with a part of the whole: gathers, scatters, scans, and those with parts of
+//! different lengths.
 
 use super::{Algorithm, Block, Call, Combine, Group, doublings, halvings, span};
 use crate::message::Handle;
@@ -70,8 +71,8 @@ impl<S: Switch> Group<'_, '_, S> {
         Ok((part, Algorithm::Binomial))
     }
 
-    /// Combines into each member's `data` those of all members before it; with `includes_own`, its own too. Without, the first member's are left as
-    /// they are.
+    /// Combines into each member's `data` those of all members before it; with `includes_own`, its own too. Without,
+    /// the first member's are left as they are.
     pub fn scan(&mut self, data: &mut Block, combine: &Combine<'_>, includes_own: bool) -> Result<Algorithm, Stopped> {
         let (n, me) = (self.members.len(), self.me);
         let algorithm =

@@ -1,7 +1,7 @@
 //! Choice of a library's algorithm for a collective call, by the size of its data and the number of its ranks.
 //!
-//! Sources: MPICH 4.0's `src/mpi/coll`, after Thakur, Rabenseifner and Gropp 2005; the fixed rules of Open MPI's `coll/tuned` up to
-//! version 4.0, which Debian's 4.1 has replaced by longer tables. Operations are commutative.
+//! Sources: MPICH 4.0's `src/mpi/coll`, after Thakur, Rabenseifner and Gropp 2005; the fixed rules of Open MPI's
+//! `coll/tuned` up to version 4.0, which Debian's 4.1 has replaced by longer tables. Operations are commutative.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,7 +1,8 @@
 //! Operations over the trees of a tree file; [`mpi_tree::Roles`] defines who sends to whom.
 //!
 //! Whoever contributes to a node sends to its server, inside a host as well: the machine's levels say what that costs.
-//! Values are joined in the order of the file. That takes no simulated time, so that an order of arrival would be as fast.
+//! Values are joined in the order of the file. That takes no simulated time, so that an order of arrival would be as
+//! fast.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -167,7 +168,8 @@ impl<S: Switch> Group<'_, '_, S> {
         Ok(result.expect("everybody gets the result"))
     }
 
-    /// Joins everybody's data down to the roots of the tree, and brings these to the root of the operation; nothing to others.
+    /// Joins everybody's data down to the roots of the tree, and brings these to the root of the operation; nothing to
+    /// others.
     fn bring_to_root(
         &mut self,
         schedule: &Schedule,
@@ -227,7 +229,8 @@ impl<S: Switch> Group<'_, '_, S> {
         Ok(values)
     }
 
-    /// Brings what the roots of the tree have to some ranks; gives them all, in the order of the roots, to these ranks alone.
+    /// Brings what the roots of the tree have to some ranks; gives them all, in the order of the roots, to these ranks
+    /// alone.
     fn between_roots(
         &mut self,
         schedule: &Schedule,
@@ -281,7 +284,8 @@ impl<S: Switch> Group<'_, '_, S> {
         Ok(values)
     }
 
-    /// Hands on what roots have, up to each rank but `but`: all of it, or its block of so many bytes, as they lie from left to right.
+    /// Hands on what roots have, up to each rank but `but`: all of it, or its block of so many bytes, as they lie from
+    /// left to right.
     fn hand_up(
         &mut self,
         schedule: &Schedule,

@@ -20,7 +20,8 @@ impl<S: Switch> Group<'_, '_, S> {
         self.down_in_segments(&branch, data, 0..data.len(), segment)
     }
 
-    /// Brings half of the root's data down each side of a binary tree; then pairs of members of both sides exchange halves.
+    /// Brings half of the root's data down each side of a binary tree; then pairs of members of both sides exchange
+    /// halves.
     pub(super) fn split_binary(&mut self, root: usize, data: &mut Block, segment: usize) -> Result<(), Stopped> {
         let (n, place) = (self.members.len(), self.place(root));
         let middle = data.len().div_ceil(2);
@@ -80,7 +81,8 @@ impl<S: Switch> Group<'_, '_, S> {
         Ok(())
     }
 
-    /// Combines everybody's data into everybody's: each block goes around the ring once to be combined, and once to be known.
+    /// Combines everybody's data into everybody's: each block goes around the ring once to be combined, and once to be
+    /// known.
     pub(super) fn ring_allreduce(
         &mut self,
         data: &mut Block,
@@ -107,7 +109,8 @@ impl<S: Switch> Group<'_, '_, S> {
         self.ring((me + 1) % n, data, at)
     }
 
-    /// Brings everybody's block to all: pairs exchange what they have, with the neighbour on one side and on the other in turn.
+    /// Brings everybody's block to all: pairs exchange what they have, with the neighbour on one side and on the other
+    /// in turn.
     pub(super) fn neighbour_exchange(&mut self, data: &mut Block) -> Result<(), Stopped> {
         let (n, me) = (self.members.len(), self.me);
         let block = data.len() / n;

@@ -72,7 +72,8 @@ impl Description {
     /// Sets the bandwidth of the link between two sites, in bytes per second.
     ///
     /// # Errors
-    /// [`MachineError::Link`] where the machine has no link between them, [`MachineError::Value`] where nothing would get through.
+    /// [`MachineError::Link`] where the machine has no link between them, [`MachineError::Value`] where nothing would
+    /// get through.
     pub fn expect_bandwidth(&mut self, between: [&str; 2], bytes_per_sec: Expected) -> Result<(), MachineError> {
         let [from, to] = between;
         let unknown = || MachineError::Link { between: between.map(str::to_owned) };

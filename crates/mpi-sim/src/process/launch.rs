@@ -257,7 +257,8 @@ mod elf {
         Some(field.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }
 
-    /// Whether this is a program for which no dynamic linker is asked. What is no ELF file is left to the system to refuse.
+    /// Whether this is a program for which no dynamic linker is asked. What is no ELF file is left to the system to
+    /// refuse.
     pub(super) fn is_static(bytes: &[u8]) -> bool {
         let asks = || {
             let (first, size) = (number(bytes, HEADERS_AT, 8)? as usize, number(bytes, HEADER_SIZE, 2)? as usize);

@@ -17,7 +17,8 @@ pub(crate) fn wake(word: &AtomicU32) {
     unsafe { libc::syscall(libc::SYS_futex, ptr::from_ref(word), libc::FUTEX_WAKE, 1) };
 }
 
-/// Makes way by words in memory that all ranks share, one for each. For ranks that are processes or threads of their own.
+/// Makes way by words in memory that all ranks share, one for each. For ranks that are processes or threads of their
+/// own.
 #[derive(Debug)]
 pub struct Futexes {
     may_run: Box<[Padded]>,

@@ -80,7 +80,8 @@ impl Kernel {
         let image = fs::read(&path).map_err(|source| NativeError::Read { path: path.clone(), source })?;
         globals::check(&image).map_err(|source| NativeError::Globals { path: path.clone(), source })?;
         let name = CString::new(path.as_os_str().as_bytes()).expect("a path that was read has no zero in it");
-        // SAFETY: the name ends with a zero. What the object does when it is loaded is its author's, as with any program that is run.
+        // SAFETY: the name ends with a zero. What the object does when it is loaded is its author's, as with any
+        // program that is run.
         let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         if library.is_null() {
             // SAFETY: after a failure there is a text, valid until this thread's next call of the loader.
@@ -100,8 +101,9 @@ impl Kernel {
         Ok(Self { main: unsafe { std::mem::transmute::<*mut c_void, Main>(main) } })
     }
 
-    /// Runs it on every rank of `world` with these arguments, the first of which is its name. A rank that returns another
-    /// status than 0 stops the simulation. Gives the collective calls that were made, with the algorithms that they ran by.
+    /// Runs it on every rank of `world` with these arguments, the first of which is its name. A rank that returns
+    /// another status than 0 stops the simulation. Gives the collective calls that were made, with the algorithms that
+    /// they ran by.
     ///
     /// # Errors
     /// Where ranks could not begin.

@@ -1,7 +1,7 @@
 //! Stacks of all ranks, carved from one mapping.
 //!
-//! A process has at most 65,530 mappings, and a guard page cuts one into two. So stacks have guard pages as long as there are
-//! not too many; beyond that, ranks look how much of their stack is left whenever they make way.
+//! A process has at most 65,530 mappings, and a guard page cuts one into two. So stacks have guard pages as long as
+//! there are not too many; beyond that, ranks look how much of their stack is left whenever they make way.
 
 use std::io;
 use std::num::NonZeroUsize;
@@ -44,7 +44,8 @@ impl Stacks {
             return Err(io::Error::last_os_error());
         }
         let stacks = Self { start, n_ranks, stack_bytes };
-        // SAFETY: the mapping is ours. Huge pages would back each stack with two megabytes; where there are none, nothing is lost.
+        // SAFETY: the mapping is ours. Huge pages would back each stack with two megabytes; where there are none,
+        // nothing is lost.
         unsafe { libc::madvise(start, length, libc::MADV_NOHUGEPAGE) };
         if n_ranks <= GUARDED_MAX {
             for rank in 0..n_ranks {
@@ -82,8 +83,8 @@ impl Drop for Stacks {
     }
 }
 
-// SAFETY: the stack is a rank's own part of the mapping, larger than the least, with a guard page or, beyond `GUARDED_MAX`,
-// checked whenever its rank makes way.
+// SAFETY: the stack is a rank's own part of the mapping, larger than the least, with a guard page or, beyond
+// `GUARDED_MAX`, checked whenever its rank makes way.
 unsafe impl corosensei::stack::Stack for Stack {
     fn base(&self) -> StackPointer {
         self.base

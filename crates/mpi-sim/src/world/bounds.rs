@@ -1,7 +1,7 @@
 //! Rounds that compute the lower bounds on time stamps (LBTS) of all ranks when every rank waits.
 //!
-//! The bounds are those of `docs/decisions/bounds-of-simulated-time.md`, with the rank in place of the process: what a rank waits for stands for the message
-//! that it takes next, and its clock moves on as it computes and sends.
+//! The bounds are those of `docs/decisions/bounds-of-simulated-time.md`, with the rank in place of the process: what a
+//! rank waits for stands for the message that it takes next, and its clock moves on as it computes and sends.
 
 use std::cmp::Reverse;
 
@@ -12,7 +12,8 @@ use super::state::Doing;
 use super::transit::Came;
 use super::{INSTANT, World};
 
-/// Null messages alone let bounds grow by one lookahead a round: after so many rounds in which nobody could go on, the first of all does.
+/// Null messages alone let bounds grow by one lookahead a round: after so many rounds in which nobody could go on, the
+/// first of all does.
 const SLOW_ROUNDS: u32 = 1_000;
 
 impl World {

@@ -1,9 +1,10 @@
 //! Messages that have been sent to a rank, and the receives that the rank posted.
 //!
-//! The first message by arrival goes to the first receive that fits it, then the next message, and so on. As both orders are the same for
-//! everybody, that matching is the only stable one, and whether a message or its receive was there first does not matter. So a receive
-//! that names its source is matched as soon as both are there, unless an earlier receive may take the message or an earlier message may go to the
-//! receive; and one that names none when no earlier message can come.
+//! The first message by arrival goes to the first receive that fits it, then the next message, and so on. As both
+//! orders are the same for everybody, that matching is the only stable one, and whether a message or its receive was
+//! there first does not matter. So a receive that names its source is matched as soon as both are there, unless an
+//! earlier receive may take the message or an earlier message may go to the receive; and one that names none when no
+//! earlier message can come.
 
 use units::SimTime;
 
@@ -55,7 +56,8 @@ impl Mailbox {
         None
     }
 
-    /// Gives a message that arrives before `bound`, before which none can come any more, to its receive. To be called until there is none.
+    /// Gives a message that arrives before `bound`, before which none can come any more, to its receive. To be called
+    /// until there is none.
     pub(super) fn settle(&mut self, bound: SimTime) -> Option<(Post, Message)> {
         if self.is_cleared {
             for idx in 0..self.messages.len() {

@@ -13,7 +13,8 @@ use mpi_tree::{Between, FanIn, Forest, Grain, Host, Layout, Order, Rule, Shape, 
 
 use units::SimDuration;
 
-/// Runs `call` on groups of 1 to 33 with a few lengths of each member's data, by the rules of MPICH and of Open MPI; the algorithms that ran.
+/// Runs `call` on groups of 1 to 33 with a few lengths of each member's data, by the rules of MPICH and of Open MPI;
+/// the algorithms that ran.
 fn check(
     lengths: &[usize],
     call: impl Fn(&mut Group<'_, '_, Contexts>, usize, usize) -> Result<Algorithm, Stopped> + Sync,

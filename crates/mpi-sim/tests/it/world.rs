@@ -200,7 +200,8 @@ impl Heard {
 }
 
 /// Seeded programs: every rank sends to some others in all modes, and receives as much as it gets, by name or not, with
-/// probes and polls. A receive that takes what another is waiting for may end in a deadlock, which is a result like others.
+/// probes and polls. A receive that takes what another is waiting for may end in a deadlock, which is a result like
+/// others.
 pub fn random<S: Switch>(rank: &mut Rank<'_, S>, seed: u64) -> u64 {
     let mut heard = Heard(0);
     let ended = wander(rank, &Chance(seed), &mut heard);

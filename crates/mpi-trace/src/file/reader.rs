@@ -102,7 +102,8 @@ impl<R: BufRead> Reader<R> {
     /// Returns the next part; `None` at the end.
     ///
     /// # Errors
-    /// If the file is cut off or damaged here. There is no way on from there: the next call gives an error too, or none.
+    /// If the file is cut off or damaged here. There is no way on from there: the next call gives an error too, or
+    /// none.
     pub fn part(&mut self) -> Result<Option<Part>, FileError> {
         let at = self.at;
         let mut frame = [0; FRAME_BYTES];

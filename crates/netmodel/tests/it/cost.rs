@@ -14,7 +14,8 @@ struct Truth {
     beta: f64,
 }
 
-/// Short messages flat, longer ones copied, the longest announced first: as on a cluster with Myrinet or its successors.
+/// Short messages flat, longer ones copied, the longest announced first: as on a cluster with Myrinet or its
+/// successors.
 const THREE_WAYS: [Truth; 3] = [
     Truth { from_bytes: 0, alpha: 400.0, beta: 0.05 },
     Truth { from_bytes: 1 << 10, alpha: 900.0, beta: 0.4 },
@@ -35,8 +36,8 @@ fn time(truth: &[Truth], size_bytes: u64) -> f64 {
     own.alpha + own.beta * size_bytes as f64
 }
 
-/// How points of a size differ: by relative errors of this deviation, and some of them by being held up to a hundred times as
-/// long, as when a rank was not on its core.
+/// How points of a size differ: by relative errors of this deviation, and some of them by being held up to a hundred
+/// times as long, as when a rank was not on its core.
 #[derive(Clone, Copy, Debug)]
 struct Noise {
     n_each: usize,
@@ -212,8 +213,9 @@ fn measured(mpi: &str) -> Vec<Point> {
 
 #[test]
 fn measured_breaks_are_where_the_libraries_change_their_way() {
-    // Between ranks of one host Open MPI announces messages of more than 4,096 bytes with their header (`btl_vader_eager_limit`), so that 4,096 of
-    // content are the first. MPICH's limit is not told; its times double between 8 and 12 KiB.
+    // Between ranks of one host Open MPI announces messages of more than 4,096 bytes with their header
+    // (`btl_vader_eager_limit`), so that 4,096 of content are the first. MPICH's limit is not told; its times double
+    // between 8 and 12 KiB.
     for (mpi, before, after) in [("openmpi", 3_072, 4_096), ("mpich", 8_192, 12_288)] {
         let model = fit(&measured(mpi));
         let has_break = model.segments.windows(2).any(|two| (two[0].to_bytes, two[1].from_bytes) == (before, after));

@@ -126,8 +126,8 @@ impl About {
         }
     }
 
-    /// The same by its samples as well, NaN for a gap: what somebody else measures may be a difference, so that an amount is taken to be none while it
-    /// was never negative.
+    /// The same by its samples as well, NaN for a gap: what somebody else measures may be a difference, so that an
+    /// amount is taken to be none while it was never negative.
     pub(crate) fn range_of(&self, samples: impl IntoIterator<Item = f64>) -> api::Range {
         let range = self.range();
         let is_amount = || Unit::is_of_amounts(self.unit()) && !samples.into_iter().any(|sample| sample < 0.0);
@@ -165,8 +165,8 @@ impl About {
         self.id.strip_prefix(&**host).is_some_and(|rest| rest.starts_with('/')).then_some(host)
     }
 
-    /// Sorts by host, this one first; then by the sensors' table, then what is not in it, then pushed series. What has the same label
-    /// stays together: all of `net.eth0` before all of `net.lo`, and `cpu.2` before `cpu.10`.
+    /// Sorts by host, this one first; then by the sensors' table, then what is not in it, then pushed series. What has
+    /// the same label stays together: all of `net.eth0` before all of `net.lo`, and `cpu.2` before `cpu.10`.
     pub(crate) fn place(&self) -> Place {
         let Origin::Sensor { signal, .. } = &self.origin else {
             let (block, row) = (usize::MAX, usize::MAX);

@@ -58,8 +58,8 @@ impl Entry {
         Saved { key: self.about.key, number: self.live.number(), state: self.live.save() }
     }
 
-    /// Has the samples waiting that the store had, oldest first. Ones that the model has taken, and ones that are off the grid
-    /// of the step, because the step was another, are left out.
+    /// Has the samples waiting that the store had, oldest first. Ones that the model has taken, and ones that are off
+    /// the grid of the step, because the step was another, are left out.
     pub(crate) fn fall_behind(&mut self, samples: impl IntoIterator<Item = (Timestamp, f64)>) {
         for (label, value) in samples {
             if self.last().is_none_or(|last| label > last) && label == label.floor_to(self.about.step) {
@@ -68,8 +68,8 @@ impl Entry {
         }
     }
 
-    /// Gives back what the series has in memory once all of it is gaps: a signal that is gone costs what the store has of it. When it comes
-    /// back, its model begins anew.
+    /// Gives back what the series has in memory once all of it is gaps: a signal that is gone costs what the store has
+    /// of it. When it comes back, its model begins anew.
     pub(super) fn rest_if_gone(&mut self) {
         let silent = |known: Timestamp| Some(self.live.last()?.saturating_since(known));
         let n_silent = self.live.last_known().and_then(silent).map(|span| whole_steps(span, self.about.step));
@@ -149,7 +149,8 @@ impl Entry {
         }
     }
 
-    /// One step of what waits: a sample, or one of those that were left out before it. Gives the sample if it came in this run.
+    /// One step of what waits: a sample, or one of those that were left out before it. Gives the sample if it came in
+    /// this run.
     pub(super) fn advance(&mut self, room: &mut Forecast, batch: &mut Batch) -> Option<(Timestamp, f64)> {
         if self.live.pass_one_before(self.behind.front()?.label) {
             return None;

@@ -110,8 +110,9 @@ impl Plan {
         }
     }
 
-    /// The plan of signals of which there are very many, such as those of single cores on a host with more than [`CORES_FULL_MAX`]:
-    /// the same model if one was chosen, a thriftier one than `AUTO` otherwise, and less of everything that is kept.
+    /// The plan of signals of which there are very many, such as those of single cores on a host with more than
+    /// [`CORES_FULL_MAX`]: the same model if one was chosen, a thriftier one than `AUTO` otherwise, and less of
+    /// everything that is kept.
     pub(crate) fn thrifty(spec: Spec, step: Duration) -> Self {
         let Thrift { every, window, n_leads, n_scored, look_every } = THRIFT;
         let thrifty = if spec == Spec::auto() { Spec::ar(16).refit(every, window) } else { spec };
@@ -146,8 +147,8 @@ impl Plan {
         }
     }
 
-    /// Whether to save the state of the series with this `key` at the step labelled `label`, after one at `previous`. The
-    /// key spreads them over time.
+    /// Whether to save the state of the series with this `key` at the step labelled `label`, after one at `previous`.
+    /// The key spreads them over time.
     pub(crate) fn is_save_due(&self, key: i64, previous: Option<Timestamp>, label: Timestamp) -> bool {
         let n_offsets = i64::try_from(to_steps(SAVE_EVERY, self.step)).unwrap_or(i64::MAX);
         // A large prime sends neighbours to distant places.

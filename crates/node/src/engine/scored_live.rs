@@ -34,8 +34,8 @@ pub(crate) struct ScoredLive {
     scores: [Evaluator; 3],
     /// Errors of means over windows, for series from which run times of tasks are forecast.
     window_errors: Option<WindowErrors>,
-    /// Whether a fit was handed out since the last step. There is one between two steps at most, however they come, so that a replay
-    /// makes the same.
+    /// Whether a fit was handed out since the last step. There is one between two steps at most, however they come, so
+    /// that a replay makes the same.
     has_fitted: bool,
     /// Fits cancelled after samples before this number were told.
     told_until: u64,
@@ -178,8 +178,8 @@ impl ScoredLive {
         whole_steps(span, self.plan.step).saturating_sub(1)
     }
 
-    /// Takes the first of the steps that were left out before `label` for a gap. Says whether it did: not where there are none, nor
-    /// where there are so many that [`ScoredLive::take`] begins anew.
+    /// Takes the first of the steps that were left out before `label` for a gap. Says whether it did: not where there
+    /// are none, nor where there are so many that [`ScoredLive::take`] begins anew.
     pub(crate) fn pass_one_before(&mut self, label: Timestamp) -> bool {
         let n_left_out = self.n_left_out(label);
         let (Some(last), 1..) = (self.last, n_left_out) else { return false };
@@ -197,7 +197,8 @@ impl ScoredLive {
         self.live.number()
     }
 
-    /// The numbers of samples after which fits were cancelled, of those that were not told yet. A replay leaves these fits out.
+    /// The numbers of samples after which fits were cancelled, of those that were not told yet. A replay leaves these
+    /// fits out.
     pub(crate) fn take_cancelled(&mut self) -> Vec<u64> {
         let new: Vec<u64> = self.live.cancelled().filter(|number| *number >= self.told_until).collect();
         self.told_until = new.last().map_or(self.told_until, |last| last + 1);

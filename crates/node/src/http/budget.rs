@@ -1,6 +1,7 @@
 //! Limits of the work that clients may ask for at once: each by itself, and all together.
 //!
-//! Work is counted in operations, as [`predict::Spec::fit_cost`] does, from when it is asked for until it is done or given up.
+//! Work is counted in operations, as [`predict::Spec::fit_cost`] does, from when it is asked for until it is done or
+//! given up.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

@@ -1,5 +1,5 @@
-//! Control of the agent that measures the kernel: `GET /api/v1/kernel`, `POST /api/v1/kernel`, `GET /api/v1/kernel/summaries`, `GET /api/v1/kernel/traces`,
-//! `GET /api/v1/kernel/records`.
+//! Control of the agent that measures the kernel: `GET /api/v1/kernel`, `POST /api/v1/kernel`,
+//! `GET /api/v1/kernel/summaries`, `GET /api/v1/kernel/traces`, `GET /api/v1/kernel/records`.
 //!
 //! What is asked and answered is the agent's: `docs/formats/kernel-control.md`.
 

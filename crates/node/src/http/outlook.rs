@@ -1,4 +1,5 @@
-//! Hours and days ahead: `GET /api/v1/series/{id}/outlook`, `GET /api/v1/series/{id}/hindcast`, `GET /api/v1/probability` and `GET /api/v1/probability.png`.
+//! Hours and days ahead: `GET /api/v1/series/{id}/outlook`, `GET /api/v1/series/{id}/hindcast`,
+//! `GET /api/v1/probability` and `GET /api/v1/probability.png`.
 
 #![expect(unused_qualifications, reason = "the macro of utoipa qualifies what it is given")]
 
@@ -113,9 +114,10 @@ pub(super) async fn hindcast(
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct ProbabilityQuery {
-    /// The condition: a series, `<`, `<=`, `>` or `>=`, and a number, which may have a unit. `max(…)`, `min(…)` and `mean(…)`
-    /// of a series are over the whole time. For a series may stand several with `+`, `-` and `/` between spaces, and brackets. Names may stand in
-    /// double quotes; those of series that exist need none, whatever they hold.
+    /// The condition: a series, `<`, `<=`, `>` or `>=`, and a number, which may have a unit. `max(…)`, `min(…)` and
+    /// `mean(…)` of a series are over the whole time. For a series may stand several with `+`, `-` and `/` between
+    /// spaces, and brackets. Names may stand in double quotes; those of series that exist need none, whatever they
+    /// hold.
     #[param(example = "cpu.busy > 90%")]
     statement: String,
     /// The time that it is about, at most 14d; 30min by default.

@@ -10,8 +10,8 @@ use crate::engine::{Entry, FeedPlan, Past};
 use crate::schedule::times;
 use crate::store::{Batch, Row, minute_of};
 
-/// Samples that are handed to the store before it is waited for: a part of what its queue has room for, so that the past of many
-/// series never pushes live samples out of it. To wait after each series takes longer than to write it.
+/// Samples that are handed to the store before it is waited for: a part of what its queue has room for, so that the
+/// past of many series never pushes live samples out of it. To wait after each series takes longer than to write it.
 const N_UNWAITED_MAX: usize = 50_000;
 
 impl Hub {

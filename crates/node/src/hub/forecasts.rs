@@ -115,14 +115,15 @@ impl Hub {
         })
     }
 
-    /// The forecast of a series for `n_leads` steps. `None` for a series that is not there, has no forecast yet, or whose model
-    /// has samples to take.
+    /// The forecast of a series for `n_leads` steps. `None` for a series that is not there, has no forecast yet, or
+    /// whose model has samples to take.
     pub(crate) fn ahead(&self, id: &str, n_leads: usize) -> Option<Ahead> {
         let oracle = Oracle::of(self.engine().get(id).filter(|entry| entry.is_current())?).ok()?;
         Some(Ahead { forecast: oracle.forecast(n_leads), range: oracle.range })
     }
 
-    /// Every series that is not silent as metrics show it, with forecasts at these horizons: who scrapes them takes them for those of now.
+    /// Every series that is not silent as metrics show it, with forecasts at these horizons: who scrapes them takes
+    /// them for those of now.
     pub(crate) fn gauges(&self, horizons: &[Duration]) -> Vec<Gauge> {
         let now = self.now();
         let engine = self.engine();
@@ -282,8 +283,8 @@ fn exported(name: &str) -> String {
 
 /// Labels by names that every server reads, with the id of the signal where that is needed to tell it from others.
 ///
-/// One that forecasts have as well gets `exported_` before its name, as Prometheus does where labels meet. One that is then called
-/// as another is gets a number behind its name: `service_name_2`.
+/// One that forecasts have as well gets `exported_` before its name, as Prometheus does where labels meet. One that is
+/// then called as another is gets a number behind its name: `service_name_2`.
 fn labels(given: &[Label], id: Option<&Arc<str>>) -> Vec<Label> {
     let is_ours = |name: &str| OWN_LABELS.contains(&name) || id.is_some() && name == SIGNAL;
     let mut named: Vec<Label> = id.map(|id| (SIGNAL.into(), Arc::clone(id))).into_iter().collect();

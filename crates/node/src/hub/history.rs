@@ -32,8 +32,8 @@ struct Recent {
 }
 
 impl Hub {
-    /// Samples, or means over buckets of `step`, which the answer states; see [`Hub::bucket`]. Blocks while the store is
-    /// read, if memory does not reach back far enough.
+    /// Samples, or means over buckets of `step`, which the answer states; see [`Hub::bucket`]. Blocks while the store
+    /// is read, if memory does not reach back far enough.
     pub(crate) fn samples(
         &self,
         id: &str,
@@ -103,11 +103,12 @@ impl Hub {
         Ok((about, Recent { start, samples }))
     }
 
-    /// The step of an answer: the one asked for or as sampled, rounded up to a whole multiple of the series' own, unless it
-    /// is whole minutes.
+    /// The step of an answer: the one asked for or as sampled, rounded up to a whole multiple of the series' own,
+    /// unless it is whole minutes.
     ///
-    /// A range that begins where only minute means are left is answered in whole minutes. Only a step below a minute that is
-    /// asked for by name is kept to, as long as the range reaches to samples: the minutes before them are gaps then.
+    /// A range that begins where only minute means are left is answered in whole minutes. Only a step below a minute
+    /// that is asked for by name is kept to, as long as the range reaches to samples: the minutes before them are gaps
+    /// then.
     fn bucket(
         &self,
         about: &About,

@@ -154,7 +154,8 @@ impl Hub {
         if past.samples.is_empty() { Err(past.too_young()) } else { Ok(past) }
     }
 
-    /// The past of the same series in steps of another length; `None` where the store has none as short, or none as long yet.
+    /// The past of the same series in steps of another length; `None` where the store has none as short, or none as
+    /// long yet.
     pub(super) fn beside(&self, past: &Past, step: Duration) -> Result<Option<Past>, QueryError> {
         match self.past_over(&past.id, step, step, warn::past_beside(step)) {
             Ok(beside) => Ok((beside.step == step).then(|| Past { calendar: past.calendar.clone(), ..beside })),
@@ -163,8 +164,8 @@ impl Hub {
         }
     }
 
-    /// The steps of a series that begin at `from` or later and are over, NaN for a gap; `None` where the store has none that begin
-    /// there.
+    /// The steps of a series that begin at `from` or later and are over, NaN for a gap; `None` where the store has none
+    /// that begin there.
     pub(crate) fn steps_since(
         &self,
         id: &str,
@@ -193,8 +194,8 @@ impl Hub {
     }
 }
 
-/// The past of what is sampled every `own`, in steps of this length, or in the longest shorter ones of which enough are known to say anything; if there are
-/// none, in the shortest.
+/// The past of what is sampled every `own`, in steps of this length, or in the longest shorter ones of which enough are
+/// known to say anything; if there are none, in the shortest.
 fn even_if_young<T>(
     own: Duration,
     horizon: Duration,

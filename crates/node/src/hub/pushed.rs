@@ -78,7 +78,8 @@ impl Hub {
         Ok(answer)
     }
 
-    /// Takes all samples, or none. Gives their number. They are written at once; the model takes them as soon as it can.
+    /// Takes all samples, or none. Gives their number. They are written at once; the model takes them as soon as it
+    /// can.
     pub(crate) fn push(&self, id: &str, samples: &[api::PushedSample]) -> Result<usize, QueryError> {
         let now = self.now();
         let mut batch = Batch::default();

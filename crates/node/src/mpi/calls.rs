@@ -55,7 +55,8 @@ pub(super) struct Written {
 }
 
 impl Calls {
-    /// Takes calls of one thread, the oldest first. `until` is when the call before them ended, unless records were lost since.
+    /// Takes calls of one thread, the oldest first. `until` is when the call before them ended, unless records were
+    /// lost since.
     pub(super) fn take(&mut self, rank: Rank, line: Line, until: &mut Option<u64>, events: &[Event]) {
         let share = self.ranks.entry(rank).or_default();
         for event in events.iter().filter(|event| !event.is_part()) {

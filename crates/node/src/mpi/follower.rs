@@ -15,7 +15,8 @@ use super::found::Found;
 use super::view::View;
 use crate::api;
 
-/// Records that are read at a time, of all rings together: at four times a second as much as takes some percent of a core.
+/// Records that are read at a time, of all rings together: at four times a second as much as takes some percent of a
+/// core.
 const N_AT_ONCE: u64 = 1 << 16;
 /// Polls between two looks at what is in the folder: two seconds.
 const N_POLLS_A_LOOK: u32 = 8;
@@ -117,8 +118,8 @@ impl Follower {
 
     /// Reads at most so many records of a ring. Gives how many were ever written.
     ///
-    /// Of more, the newest are read: what is read of different ranks is then of the same calls, also where some ranks write
-    /// more records a call than others.
+    /// Of more, the newest are read: what is read of different ranks is then of the same calls, also where some ranks
+    /// write more records a call than others.
     fn read(&mut self, at: usize, n_at_once: u64) -> u64 {
         let (file, progress) = (&self.found.rings[at], &mut self.readings[at]);
         let ring = file.ring();
@@ -202,8 +203,8 @@ impl Follower {
         }
     }
 
-    /// The figures of one tree and flow, by default of that of most calls; none if no call had it. The names of the trees that there are if
-    /// it is none of them.
+    /// The figures of one tree and flow, by default of that of most calls; none if no call had it. The names of the
+    /// trees that there are if it is none of them.
     pub(super) fn analysis(&self, tree: Option<&str>, flow: Option<Flow>) -> Result<Option<Analysis>, Vec<String>> {
         let names = || self.insides().map(|inside| inside.view.tree.name.clone()).collect::<Vec<_>>();
         let is_only = self.insides().count() == 1;

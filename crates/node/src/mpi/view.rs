@@ -1,7 +1,8 @@
 //! The part of a tree that is on this machine: what its records tell without those of other hosts.
 //!
-//! All that goes past a node is stamped on the node's own host, so that a node whose parent is elsewhere is a root here: its way there and
-//! back stands for what a root stores. What contributes to it from elsewhere arrives here like a rank.
+//! All that goes past a node is stamped on the node's own host, so that a node whose parent is elsewhere is a root
+//! here: its way there and back stands for what a root stores. What contributes to it from elsewhere arrives here like
+//! a rank.
 
 use std::collections::{BTreeMap, BTreeSet};
 

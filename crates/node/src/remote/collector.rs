@@ -184,7 +184,8 @@ impl Collector {
     }
 }
 
-/// Labels with those of every series. What a signal calls the same gets `exported_` before its name, as where Prometheus scrapes.
+/// Labels with those of every series. What a signal calls the same gets `exported_` before its name, as where
+/// Prometheus scrapes.
 fn with_own<'a>(
     labels: impl Iterator<Item = (&'a str, &'a str)>,
     own: &'a [(String, String)],

@@ -26,12 +26,13 @@ const REFRESH_EVERY: Duration = Duration::from_secs(6 * 3600);
 const N_BEGUN: usize = 16;
 const N_LOOKS: usize = 120;
 
-/// Outlooks that go on from look to look, a hundred kilobytes each. Where there are more series, the others are looked at afresh,
-/// one after the other, and not before so much time has passed.
+/// Outlooks that go on from look to look, a hundred kilobytes each. Where there are more series, the others are looked
+/// at afresh, one after the other, and not before so much time has passed.
 const N_RUNNING_MAX: usize = 1000;
 const REST: Duration = Duration::from_secs(2 * 3600);
 
-/// An excursion is told from one probability on until it is below another, while it is so many times as probable as it has been.
+/// An excursion is told from one probability on until it is below another, while it is so many times as probable as it
+/// has been.
 const RAISE: f64 = 0.8;
 const CLEAR: f64 = 0.5;
 const RATIO_MIN: f64 = 2.0;

@@ -8,7 +8,8 @@ use warn::{Expression, Question, Rule, Statement};
 use super::running::Running;
 use crate::hub::{Hub, QueryError};
 
-/// Outlooks that go on, half a megabyte each where a step is a minute. Rules beyond ask outlooks that are begun for them, in turns.
+/// Outlooks that go on, half a megabyte each where a step is a minute. Rules beyond ask outlooks that are begun for
+/// them, in turns.
 const N_RUNNING_MAX: usize = 2000;
 
 /// Steps that a look reads at most to begin outlooks, which takes some ten seconds: the others wait for the next look.
@@ -66,8 +67,8 @@ impl Lookout {
         self.running.retain(|key, _| self.wanted.get(key).is_some_and(|wanted| before.get(key) == Some(wanted)));
     }
 
-    /// The outlook of an expression up to this moment; `None` where it has to wait for its turn. What fails begins anew when it is asked for
-    /// again. Blocks while the store is read.
+    /// The outlook of an expression up to this moment; `None` where it has to wait for its turn. What fails begins anew
+    /// when it is asked for again. Blocks while the store is read.
     pub(super) fn look(&mut self, hub: &Hub, key: Key, of: &Expression) -> Result<Option<&Running>, QueryError> {
         let mut running = self.running.remove(&key);
         let goes_on = running.as_mut().map_or(Ok(false), |running| running.go_on(hub))?;

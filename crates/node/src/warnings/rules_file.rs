@@ -62,7 +62,8 @@ impl RulesFile {
         &self.rules
     }
 
-    /// Takes what is in the file now, and says whether that is something else. When it is of no use, what was there before stays.
+    /// Takes what is in the file now, and says whether that is something else. When it is of no use, what was there
+    /// before stays.
     pub(super) fn refresh(&mut self) -> Result<bool, RulesFileError> {
         let fresh = Self::open(&self.path)?;
         let has_changed = fresh.text != self.text;

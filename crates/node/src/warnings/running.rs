@@ -9,7 +9,8 @@ use warn::{Expression, Foresight, Question, rehearse};
 use super::SEED;
 use crate::hub::{Hub, Pasts, QueryError};
 
-/// Earlier moments at which its questions are asked, and futures drawn each time: enough to see what is overstated, and no more than an answer takes.
+/// Earlier moments at which its questions are asked, and futures drawn each time: enough to see what is overstated, and
+/// no more than an answer takes.
 const N_MOMENTS: usize = 40;
 const N_PATHS: usize = 64;
 

@@ -87,7 +87,8 @@ impl Watched {
         Some(Stood { since: self.since?, told: self.told.clone() })
     }
 
-    /// Asks how probable it is, if a step has ended since. A rule that cannot be asked, or whose turn it is not, stays as it was.
+    /// Asks how probable it is, if a step has ended since. A rule that cannot be asked, or whose turn it is not, stays
+    /// as it was.
     pub(super) fn ask(&mut self, hub: &Hub, lookout: &mut Lookout, drawn: &mut Drawn, now: Timestamp) {
         self.silent_since = hub.no_sample_since(&self.rule.when.of, now);
         let answer = match lookout.look(hub, self.key(), &self.rule.when.of) {

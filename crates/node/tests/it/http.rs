@@ -47,7 +47,8 @@ impl Host {
         Self { node: Some(node), runtime, _job: None, _agent: None }
     }
 
-    /// One on which the job `heat` of an MPI program runs, that watches the rule `busy`, and that has an agent for the kernel.
+    /// One on which the job `heat` of an MPI program runs, that watches the rule `busy`, and that has an agent for the
+    /// kernel.
     fn with_job() -> Self {
         let root = tempfile::tempdir().unwrap();
         let program = Program::start(&Folder::create(&root.path().join("jobs/heat")).unwrap());

@@ -1,4 +1,5 @@
-//! Detours on the cores of this host, without MPI: one thread on each core does nothing but quanta of work and looks at the clock.
+//! Detours on the cores of this host, without MPI: one thread on each core does nothing but quanta of work and looks at
+//! the clock.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;

@@ -12,7 +12,8 @@ use units::Rank;
 
 use super::group::{Group, Word};
 
-/// Looks at whether all are there, before the core is offered to others: some microseconds, as long as cores need to tell each other.
+/// Looks at whether all are there, before the core is offered to others: some microseconds, as long as cores need to
+/// tell each other.
 const N_SPINS: u32 = 1_000;
 
 type Slot = Mutex<Option<Box<dyn Any + Send>>>;
@@ -24,7 +25,8 @@ pub(crate) struct Team {
     n_meetings: AtomicU32,
     /// Whether one of them panicked, and the rest would wait for ever.
     is_broken: AtomicBool,
-    /// The bits of each one's number, for allreduces in turn: a number is not written over before all have left the next allreduce.
+    /// The bits of each one's number, for allreduces in turn: a number is not written over before all have left the
+    /// next allreduce.
     numbers: [Vec<AtomicU64>; 2],
     slots: Vec<Slot>,
 }

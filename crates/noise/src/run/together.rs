@@ -1,7 +1,8 @@
 //! The measurement on several ranks: fixed work and an allreduce, again and again (Bongo 2007, section 8.2.2).
 //!
-//! Ranks are processes under MPI or threads of one process (`group`). They keep their own times and exchange nothing but the allreduce while iterations run; between blocks of about a second rank 0
-//! says how many follow, and each looks at its calibration again. Which iterations were late is found after the run.
+//! Ranks are processes under MPI or threads of one process (`group`). They keep their own times and exchange nothing
+//! but the allreduce while iterations run; between blocks of about a second rank 0 says how many follow, and each looks
+//! at its calibration again. Which iterations were late is found after the run.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -74,7 +75,8 @@ struct Told {
     node_late: Option<Vec<Vec<u64>>>,
 }
 
-/// Does it, and records what was found; only rank 0's `writer` is written to. Collective. `tell` hears what is done, how many milliseconds of it, and of how many.
+/// Does it, and records what was found; only rank 0's `writer` is written to. Collective. `tell` hears what is done,
+/// how many milliseconds of it, and of how many.
 ///
 /// # Errors
 /// On all ranks, when the result cannot be written or a rank cannot be bound to the core that noise is made on.
@@ -306,8 +308,8 @@ fn is_first_of_host<G>(run: &Run<'_, G>, header: &Header) -> bool {
     first.is_some_and(|first| first.rank == run.place.rank)
 }
 
-/// Counts late iterations of all ranks, and of this host on its first rank. Gives how far the latest rank was above its median in each
-/// iteration. Collective.
+/// Counts late iterations of all ranks, and of this host on its first rank. Gives how far the latest rank was above its
+/// median in each iteration. Collective.
 fn tally(
     group: &impl Group,
     is_apart: bool,

@@ -1,10 +1,12 @@
-//! Determined by arrival: consumption balances delivery, so that a sender that sends faster or slower steers the player.
+//! Determined by arrival: consumption balances delivery, so that a sender that sends faster or slower steers the
+//! player.
 //!
 //! ```text
 //! wish = clamp(e + (B - S) / LOOK_AHEAD, slowest, fastest)
 //! ```
 //!
-//! with the expected rate of arrival e, B seconds in the buffer, and S that play starts with. What the listener asked for counts by the limits only.
+//! with the expected rate of arrival e, B seconds in the buffer, and S that play starts with. What the listener asked
+//! for counts by the limits only.
 
 use super::State;
 use super::ramp::towards;

@@ -1,7 +1,9 @@
-//! The thresholds of WebRTC's NetEq: slower below three quarters of the target, faster above it, as far as the listener accepts.
+//! The thresholds of WebRTC's NetEq: slower below three quarters of the target, faster above it, as far as the listener
+//! accepts.
 //!
-//! NetEq lengthens or shortens a sound by a pitch period at a time; which rates that comes to depends on the sound, so here they are the limits. It is made
-//! for calls, where a full buffer is delay: a medium on demand it would play too fast, so there it only slows down.
+//! NetEq lengthens or shortens a sound by a pitch period at a time; which rates that comes to depends on the sound, so
+//! here they are the limits. It is made for calls, where a full buffer is delay: a medium on demand it would play too
+//! fast, so there it only slows down.
 
 use crate::{Limits, Situation};
 

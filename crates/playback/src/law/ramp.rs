@@ -10,7 +10,8 @@ use super::State;
 /// Change of the rate in a second: a faster change of tempo is heard as one.
 const SLEW_PER_SECOND: f64 = 0.02;
 
-/// The smallest change, and so the dead band. Safari stalls for a moment at each change, so there are at most two a second.
+/// The smallest change, and so the dead band. Safari stalls for a moment at each change, so there are at most two a
+/// second.
 const STEP: f64 = 0.01;
 
 /// The most that rounding in sums may take from a whole step.

@@ -6,11 +6,11 @@
 //! wish  = clamp(min(max(asked, B > S ? least : 0), greatest), requested * slowest, requested * fastest)
 //! ```
 //!
-//! with B seconds in the buffer and S that play starts with: only what is more than that is spent on coming nearer, or on making room. So a forecast that
-//! is wrong, however far, never empties the buffer faster than the request would.
+//! with B seconds in the buffer and S that play starts with: only what is more than that is spent on coming nearer, or
+//! on making room. So a forecast that is wrong, however far, never empties the buffer faster than the request would.
 //!
-//! The rate moves towards the wish at no more than 2 % a second, in steps of 0.01. Where the bounds cross, not running out goes before not overflowing: an overflow can
-//! be left to the sender.
+//! The rate moves towards the wish at no more than 2 % a second, in steps of 0.01. Where the bounds cross, not running
+//! out goes before not overflowing: an overflow can be left to the sender.
 
 use super::State;
 use super::ramp::towards;

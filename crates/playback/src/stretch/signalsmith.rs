@@ -1,7 +1,7 @@
 //! Time-scale modification by the phase vocoder of Signalsmith Audio, for those who have its C++ built in.
 //!
-//! Spectra of 120 ms are taken at one pace and put out at another, so it waits for several times as much input as WSOLA.
-//! There are no tiers, and output depends, if little, on how input is cut.
+//! Spectra of 120 ms are taken at one pace and put out at another, so it waits for several times as much input as
+//! WSOLA. There are no tiers, and output depends, if little, on how input is cut.
 
 use std::collections::VecDeque;
 

@@ -114,8 +114,8 @@ impl Record {
         &self.leads
     }
 
-    /// The mean squared error of the combination, and how many errors that do not overlap it is of, for a lead at this place
-    /// of the ladder.
+    /// The mean squared error of the combination, and how many errors that do not overlap it is of, for a lead at this
+    /// place of the ladder.
     pub(super) fn combined(&self, (below, share): (usize, f64)) -> (f64, f64) {
         let n = self.leads[below].n / LADDER.n_under_way(below) as f64;
         (self.between(below, share, |lead| lead.combined_square), n)

@@ -1,8 +1,8 @@
-//! The candidate that knows the season, of a series that has one: when a season is looked for, how the candidate joins, and when it
-//! leaves.
+//! The candidate that knows the season, of a series that has one: when a season is looked for, how the candidate joins,
+//! and when it leaves.
 //!
-//! A look is a task like the fit of another candidate, due after some step and made elsewhere where those are. One that finds nothing
-//! changes nothing. The candidate learns with every sample and is never fitted again.
+//! A look is a task like the fit of another candidate, due after some step and made elsewhere where those are. One that
+//! finds nothing changes nothing. The candidate learns with every sample and is never fitted again.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,8 @@ use crate::outlook::{N_SEARCHED_MIN, Periods, periods_of};
 use crate::spec::Spec;
 use crate::task::{Task, Ticket};
 
-/// Windows of samples that are kept to look for seasons in: with the usual window a day at five minutes comes six times in them.
+/// Windows of samples that are kept to look for seasons in: with the usual window a day at five minutes comes six times
+/// in them.
 const N_WINDOWS: usize = 3;
 
 /// No look is at more samples than these, three weeks of minutes: it takes as much time as samples.
@@ -51,8 +52,8 @@ impl Look {
 }
 
 impl Auto {
-    /// The step after which a look was due, if one is: whenever the series is half as long again until as many samples are kept as ever, then once
-    /// a window, as long as there is no seasonal candidate with a word at any lead.
+    /// The step after which a look was due, if one is: whenever the series is half as long again until as many samples
+    /// are kept as ever, then once a window, as long as there is no seasonal candidate with a word at any lead.
     pub(super) fn look_due(&self) -> Option<u64> {
         self.look.cost?;
         let (last, n_kept) = (self.look.last, self.history.n_kept());
@@ -105,7 +106,8 @@ impl Auto {
         self.weigh();
     }
 
-    /// Looks for a season in all of a history from whose end the last `n_run` samples will be run over, and learns it from those before.
+    /// Looks for a season in all of a history from whose end the last `n_run` samples will be run over, and learns it
+    /// from those before.
     pub(super) fn look_back(&mut self, whole: &[f64], n_run: usize) {
         let whole = &whole[whole.len().saturating_sub(N_LOOKED_BACK)..];
         let before = &whole[..whole.len() - n_run];

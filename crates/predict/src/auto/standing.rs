@@ -63,8 +63,8 @@ pub struct SeasonLead {
     pub weight: f64,
     /// The best of the models that know no season.
     pub rival: Spec,
-    /// The root mean squared error of the season's model of late over that of the rival; below 1 where the season helps. A model that
-    /// joined lately is taken to have erred as all together did before.
+    /// The root mean squared error of the season's model of late over that of the rival; below 1 where the season
+    /// helps. A model that joined lately is taken to have erred as all together did before.
     pub error_ratio: f64,
 }
 
@@ -139,7 +139,8 @@ impl Auto {
         speakers
     }
 
-    /// The candidates that have a word in the forecast for `lead` and their weights, which sum to 1; the heaviest first.
+    /// The candidates that have a word in the forecast for `lead` and their weights, which sum to 1; the heaviest
+    /// first.
     pub(crate) fn weights_at(&self, lead: usize) -> Vec<(&Spec, f64)> {
         let place = LADDER.place(lead);
         let weights =

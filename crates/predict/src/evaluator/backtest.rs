@@ -1,7 +1,7 @@
 //! Many forecasts scored at once: a predictor is led over samples, and nothing is kept that a score does not need.
 //!
-//! What comes out is what an [`Evaluator`](super::Evaluator) makes of the same forecasts. An evaluator takes them one at a
-//! time for as long as it lives; this knows where the samples end, and takes a tenth of the time.
+//! What comes out is what an [`Evaluator`](super::Evaluator) makes of the same forecasts. An evaluator takes them one
+//! at a time for as long as it lives; this knows where the samples end, and takes a tenth of the time.
 
 use std::convert::Infallible;
 
@@ -87,7 +87,8 @@ impl Backtest {
     /// forecasts all leads, and a forecast is scored where its sample is among `samples`. The predictor is handed each
     /// sample only after it made the forecasts before it.
     ///
-    /// Errors are scaled by the one-step mean absolute error of LAST on `scaled_on`, as a rule what the model was fitted to.
+    /// Errors are scaled by the one-step mean absolute error of LAST on `scaled_on`, as a rule what the model was
+    /// fitted to.
     pub fn run(&mut self, predictor: &mut Predictor, samples: &[f64], scaled_on: &[f64]) -> Vec<LeadScore> {
         let Ok(scores) = self.try_run(predictor, samples, scaled_on);
         scores
@@ -121,7 +122,8 @@ impl Backtest {
         Ok(self.scores(samples.len(), Naive::over(scaled_on)))
     }
 
-    /// Whether the errors one step ahead of the last run are noise, and whether it is normal, whether or not lead 1 is scored.
+    /// Whether the errors one step ahead of the last run are noise, and whether it is normal, whether or not lead 1 is
+    /// scored.
     #[must_use]
     pub fn residuals(&self) -> Residuals {
         Residuals::test(&self.one_step, None, 0)

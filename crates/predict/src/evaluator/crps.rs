@@ -1,8 +1,8 @@
 //! The continuous ranked probability score of normal forecasts (Gneiting and Raftery 2007, section 4.2), by a table.
 //!
-//! Of a standard normal forecast that was off by `r` it is r (2 Phi(r) - 1) + 2 phi(r) - 1 / sqrt(pi), an even function of which the
-//! slope, 2 Phi(r) - 1, is known too. Cubics through values and slopes are as good as the error function is, and ten
-//! times as fast: every forecast at every lead is scored.
+//! Of a standard normal forecast that was off by `r` it is r (2 Phi(r) - 1) + 2 phi(r) - 1 / sqrt(pi), an even function
+//! of which the slope, 2 Phi(r) - 1, is known too. Cubics through values and slopes are as good as the error function
+//! is, and ten times as fast: every forecast at every lead is scored.
 
 use std::sync::LazyLock;
 

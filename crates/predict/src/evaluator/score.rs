@@ -11,19 +11,19 @@ pub struct LeadScore {
     pub n_unscored: u64,
     /// `None` while nothing was scored.
     pub errors: Option<Errors>,
-    /// The mean of the squared standard errors of the forecasts that were scored: what the predictor took its mean squared error to be.
-    /// `None` while nothing was scored.
+    /// The mean of the squared standard errors of the forecasts that were scored: what the predictor took its mean
+    /// squared error to be. `None` while nothing was scored.
     pub expected_mean_squared: Option<f64>,
     /// `None` while nothing was scored.
     pub coverage: Option<Coverage>,
     /// `None` while nothing was scored.
     pub interval_scores: Option<IntervalScores>,
-    /// The mean continuous ranked probability score of the normal distribution with the forecast's mean and standard error
-    /// (Gneiting and Raftery 2007, section 4.2), in the unit of the series: a mean absolute error that also
-    /// knows of the error bar. Lower is better. `None` while nothing was scored.
+    /// The mean continuous ranked probability score of the normal distribution with the forecast's mean and standard
+    /// error (Gneiting and Raftery 2007, section 4.2), in the unit of the series: a mean absolute error that also knows
+    /// of the error bar. Lower is better. `None` while nothing was scored.
     pub crps: Option<f64>,
-    /// The mean absolute error over that of LAST at one step (Hyndman and Koehler 2006), whose errors are those on the samples
-    /// that the evaluator saw, no more than are scored, or on the samples given to [`scaled_on`]. `None` while
+    /// The mean absolute error over that of LAST at one step (Hyndman and Koehler 2006), whose errors are those on the
+    /// samples that the evaluator saw, no more than are scored, or on the samples given to [`scaled_on`]. `None` while
     /// nothing was scored, and where LAST has no error.
     ///
     /// [`scaled_on`]: crate::Evaluator::scaled_on
@@ -58,8 +58,9 @@ pub struct Coverage {
     pub p95: f64,
 }
 
-/// Mean interval scores (Gneiting and Raftery 2007, section 6.2), in the unit of the series: the width of the interval, and
-/// for a sample outside 2 / (1 - confidence) times its distance from the nearer end. Lower is better. Good to six digits.
+/// Mean interval scores (Gneiting and Raftery 2007, section 6.2), in the unit of the series: the width of the interval,
+/// and for a sample outside 2 / (1 - confidence) times its distance from the nearer end. Lower is better. Good to six
+/// digits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IntervalScores {
     /// Score of 50 % intervals.

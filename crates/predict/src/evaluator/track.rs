@@ -143,7 +143,8 @@ impl Said {
 }
 
 impl Scored {
-    /// The larger of error and standard error, to which everything else is in a proportion that a 32-bit float can hold.
+    /// The larger of error and standard error, to which everything else is in a proportion that a 32-bit float can
+    /// hold.
     fn unit(&self) -> f64 {
         let unit = self.error.abs().max(self.standard_error);
         if unit > 0.0 && unit.is_finite() { unit } else { 1.0 }

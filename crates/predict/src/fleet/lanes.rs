@@ -1,5 +1,5 @@
-//! Linear predictors side by side: the same number of each of four series in one row, so that a step and a recursion over
-//! leads run over rows, and the compiler keeps a row in vector registers.
+//! Linear predictors side by side: the same number of each of four series in one row, so that a step and a recursion
+//! over leads run over rows, and the compiler keeps a row in vector registers.
 
 #[cfg(feature = "rayon")]
 use rayon::prelude::*;
@@ -9,8 +9,9 @@ use super::one_thread::{InTurn, SliceInTurn, SliceMutInTurn};
 use crate::fit::FitError;
 use crate::predictor::{N_MISSING_MAX, Predictor};
 
-/// Series in a block. A sum of products runs in four parts, as it does for a single predictor; four parts of four lanes are
-/// half of the vector registers that every x86-64 has, and all chains of additions that its two adders can have under way.
+/// Series in a block. A sum of products runs in four parts, as it does for a single predictor; four parts of four lanes
+/// are half of the vector registers that every x86-64 has, and all chains of additions that its two adders can have
+/// under way.
 const LANES: usize = 4;
 
 /// A step of a block takes some ten nanoseconds; below this many blocks to a worker, waking workers costs more.
@@ -36,8 +37,8 @@ struct Place {
     errors: usize,
 }
 
-/// Coefficients and state of [`LANES`] series, as [`Filter`](crate::model::linear::Filter) has them of one. A lane without a
-/// series, or whose series has no model, has coefficients of 0 and a mean of NaN, so that it forecasts NaN.
+/// Coefficients and state of [`LANES`] series, as [`Filter`](crate::model::linear::Filter) has them of one. A lane
+/// without a series, or whose series has no model, has coefficients of 0 and a mean of NaN, so that it forecasts NaN.
 #[derive(Clone, Debug)]
 struct Block {
     eta: Vec<Row>,

@@ -4,17 +4,18 @@ use super::Inference;
 use crate::forecast::Forecast;
 use crate::model::{Fitted, Model};
 
-/// The step of difference quotients, in standard errors of the parameter: small where forecasts bend, large beside rounding.
+/// The step of difference quotients, in standard errors of the parameter: small where forecasts bend, large beside
+/// rounding.
 const STEP: f64 = 1e-3;
 
 impl Inference {
-    /// Adds to each standard error what the sampling error of the coefficients makes the mean uncertain by: the slope of the mean by the
-    /// parameters, times their covariances, times the slope again (the delta method; Brockwell and Davis 2016, section 3.3, leave
-    /// it out, as R and statsmodels do). `samples` are those that led up to the forecast's origin, from any start that `model`'s
-    /// coefficients have forgotten since.
+    /// Adds to each standard error what the sampling error of the coefficients makes the mean uncertain by: the slope
+    /// of the mean by the parameters, times their covariances, times the slope again (the delta method; Brockwell and
+    /// Davis 2016, section 3.3, leave it out, as R and statsmodels do). `samples` are those that led up to the
+    /// forecast's origin, from any start that `model`'s coefficients have forgotten since.
     ///
-    /// At one step it widens the variance by about (p + q + 1) / n of itself. MEAN has it built in and stays as it is; so does a
-    /// forecast of a model without covariances.
+    /// At one step it widens the variance by about (p + q + 1) / n of itself. MEAN has it built in and stays as it is;
+    /// so does a forecast of a model without covariances.
     pub fn widen(&self, model: &Model, samples: &[f64], forecast: &mut Forecast) {
         let Fitted::Linear(linear) = &model.fitted else {
             return;

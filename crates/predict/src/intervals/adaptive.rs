@@ -1,9 +1,9 @@
 //! Intervals that begin as normal ones and take the shape of the errors as evidence grows.
 //!
-//! Errors are counted in standard units: divided by the standard error of their forecast, and by how much wider an interval has
-//! to be whose standard error is itself known from few samples. At each lead the counts make a distribution. It is mixed with
-//! that of the next shorter lead, and at lead 1 with the normal one. So neighbouring leads have intervals of similar
-//! shape, long leads move slowly, and no end lies beyond the last edge.
+//! Errors are counted in standard units: divided by the standard error of their forecast, and by how much wider an
+//! interval has to be whose standard error is itself known from few samples. At each lead the counts make a
+//! distribution. It is mixed with that of the next shorter lead, and at lead 1 with the normal one. So neighbouring
+//! leads have intervals of similar shape, long leads move slowly, and no end lies beyond the last edge.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,8 +27,8 @@ const MEMORY_LEADS: f64 = 30.0;
 /// An error counts for one over so many times the number of forecasts under way with it.
 const OVERLAP: f64 = 1.5;
 
-/// Errors over which the mean squared one is taken that corrects the standard errors of a model that does not follow its
-/// errors by itself.
+/// Errors over which the mean squared one is taken that corrects the standard errors of a model that does not follow
+/// its errors by itself.
 const MEMORY_SCALE: f64 = 200.0;
 
 /// Independent errors that the stated variance counts for beside the measured one.

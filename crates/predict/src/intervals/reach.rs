@@ -34,8 +34,8 @@ pub(crate) struct Reach {
 impl Reach {
     pub(crate) const NORMAL: Self = Self { lower: HALF_WIDTHS, upper: HALF_WIDTHS };
 
-    /// The same with no interval empty, none that does not hold those of lower confidence, and the mean within all from the
-    /// second level on.
+    /// The same with no interval empty, none that does not hold those of lower confidence, and the mean within all from
+    /// the second level on.
     pub(crate) fn nested(mut self) -> Self {
         let width = self.lower[0] + self.upper[0];
         if width < 0.0 {

@@ -8,12 +8,12 @@ use crate::fleet::Fleet;
 use crate::forecast::Forecast;
 use crate::predictor::Predictor;
 
-/// Series of one policy that take a sample at the same moments, moved together by a [`Fleet`]. Their life is one: it begins
-/// with the first row that has a known sample, ends with a window of rows that have none, and fits of all series are due at
-/// once.
+/// Series of one policy that take a sample at the same moments, moved together by a [`Fleet`]. Their life is one: it
+/// begins with the first row that has a known sample, ends with a window of rows that have none, and fits of all series
+/// are due at once.
 ///
-/// [`LiveFleet::replay`] makes no fits; the next step makes those that are not in vain by then. So a series can be taken over
-/// from its last [`Policy::n_replayed`] rows at the price of one fit.
+/// [`LiveFleet::replay`] makes no fits; the next step makes those that are not in vain by then. So a series can be
+/// taken over from its last [`Policy::n_replayed`] rows at the price of one fit.
 #[derive(Clone, Debug)]
 pub struct LiveFleet {
     policy: Policy,

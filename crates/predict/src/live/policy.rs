@@ -28,8 +28,8 @@ const FIT_COST_MAX: u64 = 10_000_000_000;
 
 /// Schedule of the fits of a series: when its model is fitted, to what, and at what cost.
 ///
-/// Its text is what [`Policy::of`] makes of a model where it is no more than that, `LIVE(AR(16))`, and says what differs
-/// from it: `LIVE(AR(16),every=300,offset=7)`. The text of a model alone is read as the policy of that model.
+/// Its text is what [`Policy::of`] makes of a model where it is no more than that, `LIVE(AR(16))`, and says what
+/// differs from it: `LIVE(AR(16),every=300,offset=7)`. The text of a model alone is read as the policy of that model.
 ///
 /// ```
 /// use predict::Policy;
@@ -48,8 +48,8 @@ pub struct Policy {
     pub first: u64,
     /// Known samples without which no fit is tried, at least 2.
     pub known: usize,
-    /// While the series is shorter than the window, it is fitted again when it has grown by one part in so many, if that
-    /// is sooner than `every`; `None` to wait for `every` from the start.
+    /// While the series is shorter than the window, it is fitted again when it has grown by one part in so many, if
+    /// that is sooner than `every`; `None` to wait for `every` from the start.
     pub growth: Option<u64>,
     /// Number of the latest samples that a fit uses, gaps included. After a gap as long as this, nothing is known any
     /// more and the series begins anew.
@@ -134,7 +134,8 @@ impl Policy {
         crate::cost::of_step(&self.model).saturating_add(fits)
     }
 
-    /// The length at which a series that began with the sample of number `start` is fitted next, after it was at `length`.
+    /// The length at which a series that began with the sample of number `start` is fitted next, after it was at
+    /// `length`.
     pub(super) fn next_fit(&self, length: u64, start: u64) -> Option<u64> {
         let first = self.first.max(2);
         if length < first {

@@ -55,8 +55,8 @@ const EXACT: Limits = Limits { n_steps: 80, gain_left: 1e-4 };
 /// squares are greatest at the same coefficients to a small part of their standard errors: `ml` stops at the latter.
 const N_EXACT_MAX: usize = 20_000;
 
-/// Samples in gaps are bridged by straight lines; their errors do not count in the sum of squares, and the exact likelihood takes
-/// them for measured.
+/// Samples in gaps are bridged by straight lines; their errors do not count in the sum of squares, and the exact
+/// likelihood takes them for measured.
 pub(crate) fn fit(
     spec: &Spec,
     samples: &[f64],
@@ -157,7 +157,8 @@ impl Search<'_> {
         ends.into_iter().map(|maximum| maximum.point).collect()
     }
 
-    /// The ARMA that Hannan and Rissanen's regressions find in the row differenced `d` times; without coefficients where they find none.
+    /// The ARMA that Hannan and Rissanen's regressions find in the row differenced `d` times; without coefficients
+    /// where they find none.
     fn hannan_rissanen(&self, css: &mut Css, d: f64) -> Point {
         let Orders { n_phi, n_theta, .. } = self.orders;
         let n_long = n_phi.max(n_theta) + (10.0 * (self.row.len() as f64).log10()) as usize;
@@ -217,7 +218,8 @@ mod tests {
         rows.map(|row| row.split_once(',').unwrap().1.parse().unwrap()).collect()
     }
 
-    /// By Levinson's recursion here, by Cholesky's factor in R: both lose a few digits of sixteen to the sums of n terms.
+    /// By Levinson's recursion here, by Cholesky's factor in R: both lose a few digits of sixteen to the sums of n
+    /// terms.
     #[track_caller]
     fn check_exact(series: &str, text: &str, at: &str, point: &Point) {
         let row = samples(text);
@@ -242,8 +244,9 @@ mod tests {
         check_exact("lh", LH, "at(0.99,-0.05;-0.35;-0.6)", &point);
     }
 
-    /// A predictor that weighs the last 300 samples, and takes the mean for older ones, against the best linear predictor from all 1,000.
-    /// A mean that is off by a tenth of the standard error adds a hundredth to the mean squared error.
+    /// A predictor that weighs the last 300 samples, and takes the mean for older ones, against the best linear
+    /// predictor from all 1,000. A mean that is off by a tenth of the standard error adds a hundredth to the mean
+    /// squared error.
     #[track_caller]
     fn check_predictor((name, text): (&str, &str), d: f64, variance_error_max: f64) {
         let at = format!("at(0.5;{d};0.3)");

@@ -1,8 +1,10 @@
-//! MA, ARMA and ARIMA: coefficients that make the sum of squared one-step errors least, or the exact likelihood greatest.
+//! MA, ARMA and ARIMA: coefficients that make the sum of squared one-step errors least, or the exact likelihood
+//! greatest.
 //!
-//! Least squares is RPS's choice (section 5.2.2): no distribution of the errors is assumed. Where RPS searches with Powell's
-//! method, the gradient here is analytic and the search is Levenberg and Marquardt's. The likelihood of an ARIMA is that of the
-//! series differenced, as in statsmodels with `simple_differencing`; without gaps R's diffuse start says the same.
+//! Least squares is RPS's choice (section 5.2.2): no distribution of the errors is assumed. Where RPS searches with
+//! Powell's method, the gradient here is analytic and the search is Levenberg and Marquardt's. The likelihood of an
+//! ARIMA is that of the series differenced, as in statsmodels with `simple_differencing`; without gaps R's diffuse
+//! start says the same.
 
 mod css;
 pub(super) mod hannan_rissanen;
@@ -29,7 +31,8 @@ pub(crate) fn fit(spec: &Spec, samples: &[f64], orders: Orders, method: Method) 
     }
 }
 
-/// The farthest that an autoregression may lead beyond the samples, in ranges of them, over as many steps as there are samples.
+/// The farthest that an autoregression may lead beyond the samples, in ranges of them, over as many steps as there are
+/// samples.
 const RANGES_MAX: f64 = 10.0;
 
 /// An autoregression by least squares, mean and all. Every error counts that no gap has a part in.
@@ -51,8 +54,8 @@ pub(crate) fn fit_autoregression(spec: &Spec, samples: &[f64], order: usize) -> 
 /// Treatment of a gap by conditional least squares.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Gaps {
-    /// Its samples lie on a straight line between those beside it, and their errors do not count: where there are moving
-    /// averages, no sample is independent of a gap before it.
+    /// Its samples lie on a straight line between those beside it, and their errors do not count: where there are
+    /// moving averages, no sample is independent of a gap before it.
     Bridged,
     /// No error counts whose prediction a gap has a part in.
     LeftOut,
@@ -84,8 +87,8 @@ fn counts(samples: &[f64], orders: Orders, gaps: Gaps) -> Vec<bool> {
     }
 }
 
-/// The power of two next to the size of a row of this mean square. A search among rows of about 1 does not care in which unit
-/// the samples came, though squares of squares be beyond what a number can hold.
+/// The power of two next to the size of a row of this mean square. A search among rows of about 1 does not care in
+/// which unit the samples came, though squares of squares be beyond what a number can hold.
 fn unit(power: f64) -> f64 {
     power.sqrt().log2().round().exp2()
 }

@@ -1,9 +1,9 @@
-//! ETS(A,N,N), ETS(A,A,N) and ETS(A,Ad,N): exponential smoothing of a level, of a level and a slope, and of a level and a
-//! slope that dies out.
+//! ETS(A,N,N), ETS(A,A,N) and ETS(A,Ad,N): exponential smoothing of a level, of a level and a slope, and of a level and
+//! a slope that dies out.
 //!
 //! In innovations form, z(t) = l(t-1) + phi b(t-1) + a(t), l(t) = l(t-1) + phi b(t-1) + alpha a(t) and
-//! b(t) = phi b(t-1) + beta a(t) (Hyndman, Koehler, Ord and Snyder 2008, chapter 2); Holt's linear method is the one with
-//! phi = 1. ETS(A,N,N) is ARIMA(0,1,1) with theta = alpha - 1.
+//! b(t) = phi b(t-1) + beta a(t) (Hyndman, Koehler, Ord and Snyder 2008, chapter 2); Holt's linear method is the one
+//! with phi = 1. ETS(A,N,N) is ARIMA(0,1,1) with theta = alpha - 1.
 
 pub(crate) mod inference;
 mod search;
@@ -149,8 +149,8 @@ impl Ets {
 }
 
 impl Smoothing {
-    /// Whether old samples lose their weight, so that no forecast depends on the first state for ever (Hyndman and others
-    /// 2008, section 10.2). A slope of 0 leaves the condition of the level.
+    /// Whether old samples lose their weight, so that no forecast depends on the first state for ever (Hyndman and
+    /// others 2008, section 10.2). A slope of 0 leaves the condition of the level.
     pub(crate) fn is_stable(&self) -> bool {
         let Self { alpha, beta, phi } = *self;
         if phi == 0.0 {

@@ -2,8 +2,8 @@
 //!
 //! eta(B) (z(t) - mu) = theta(B) a(t) with eta(B) = phi(B) (1 - B)^(D+d), so that
 //! z(t) - mu = eta(1) (z(t-1) - mu) + … + eta(n) (z(t-n) - mu) + a(t) + theta(1) a(t-1) + … + theta(q) a(t-q).
-//! D is a whole number. A fraction d makes eta endless; it is cut off at a given n, 300 as in RPS unless the text says otherwise.
-//! The signs of theta are those of R, and of Brockwell and Davis.
+//! D is a whole number. A fraction d makes eta endless; it is cut off at a given n, 300 as in RPS unless the text says
+//! otherwise. The signs of theta are those of R, and of Brockwell and Davis.
 
 use serde::{Deserialize, Serialize};
 
@@ -169,7 +169,8 @@ impl Linear {
         dot(&self.eta, self.history.recent()) + dot(&self.theta, self.errors.recent())
     }
 
-    /// The estimates with one of them moved, by its name in an [`Inference`](crate::Inference); `None` for a name that they do not have.
+    /// The estimates with one of them moved, by its name in an [`Inference`](crate::Inference); `None` for a name that
+    /// they do not have.
     pub(crate) fn moved(&self, name: &str, by: f64) -> Option<Estimates> {
         let mut estimates = self.estimates.clone();
         let numbered = |letters: &str| name.strip_prefix(letters).and_then(|digits| digits.parse::<usize>().ok());
@@ -257,8 +258,9 @@ impl Linear {
         means.iter_mut().for_each(|deviation| *deviation += self.estimates.mean);
     }
 
-    /// The same additions in the same order as with [`dot`], for an order of at least 4 that leaves `R` by 4. The newest
-    /// deviations stay in registers: to load several at a time, one of which was just stored, takes longer than all else.
+    /// The same additions in the same order as with [`dot`], for an order of at least 4 that leaves `R` by 4. The
+    /// newest deviations stay in registers: to load several at a time, one of which was just stored, takes longer than
+    /// all else.
     fn append_means<const R: usize>(&self, n_leads: usize, means: &mut Vec<f64>) {
         let (weights, rest_weights) = self.eta.split_last_chunk::<R>().expect("the order is at least 4");
         let (weights, last_weights) = weights.split_last_chunk::<4>().expect("the order is at least 4");

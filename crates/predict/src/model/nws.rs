@@ -1,7 +1,7 @@
 //! NWS: many cheap predictors at once, and at each step the word of the one that was least wrong so far.
 //!
-//! The forecaster of the Network Weather Service (Wolski, Spring and Hayes 1999). Its forecast is the same for every lead,
-//! so its errors are measured at each of them, as those of a window are.
+//! The forecaster of the Network Weather Service (Wolski, Spring and Hayes 1999). Its forecast is the same for every
+//! lead, so its errors are measured at each of them, as those of a window are.
 
 mod member;
 mod panel;

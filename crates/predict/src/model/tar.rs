@@ -122,8 +122,8 @@ impl Tar {
         (low.variance * low.n_rows as f64 + high.variance * high.n_rows as f64) / n
     }
 
-    /// `threshold` and `delay`, then of each regime the intercept, `phi1.0` and `phi2.0`, and the coefficients, `phi1.1`, …;
-    /// the lower regime is the first. In the unit of the series.
+    /// `threshold` and `delay`, then of each regime the intercept, `phi1.0` and `phi2.0`, and the coefficients,
+    /// `phi1.1`, …; the lower regime is the first. In the unit of the series.
     pub(crate) fn parameters(&self) -> Vec<(String, f64)> {
         let Regimes { delay, threshold, low, high } = &self.regimes;
         let mut parameters = vec![("threshold".to_owned(), self.mean + threshold), ("delay".to_owned(), *delay as f64)];

@@ -1,6 +1,7 @@
 //! The least sum of squares of a smooth vector function, by Levenberg and Marquardt's method (Moré 1978), within a box.
 //!
-//! A parameter that stands at its bound and would gain from going beyond it takes no part in a step (Bertsekas 1982, section 2).
+//! A parameter that stands at its bound and would gain from going beyond it takes no part in a step (Bertsekas 1982,
+//! section 2).
 
 use super::positive_definite::{cholesky, solve};
 use crate::model::linear::dot;
@@ -13,8 +14,8 @@ pub(crate) trait Problem {
     /// Writes the derivatives of every residual by all parameters, one residual after the other.
     fn jacobian(&self, parameters: &[f64], residuals: &[f64], rows: &mut Vec<f64>);
 
-    /// Writes what a step needs. A problem whose Jacobian has a structure overrides this. The gradient has to be exact; the
-    /// products may be off a little, which costs steps and not digits.
+    /// Writes what a step needs. A problem whose Jacobian has a structure overrides this. The gradient has to be exact;
+    /// the products may be off a little, which costs steps and not digits.
     fn normal_equations(&self, parameters: &[f64], residuals: &[f64], equations: &mut NormalEquations) {
         let mut rows = Vec::new();
         self.jacobian(parameters, residuals, &mut rows);
@@ -71,8 +72,8 @@ const COSINE_MAX: f64 = 1e-8;
 /// A relative gain this small is rounding.
 const GAIN_MIN: f64 = 1e-14;
 
-/// A full step that promises to lower the sum by less than this share of it is the last one. It moves the parameters by n times this,
-/// squared, in standard errors (the idea of Bates and Watts 1981), and what it leaves is less by far.
+/// A full step that promises to lower the sum by less than this share of it is the last one. It moves the parameters by
+/// n times this, squared, in standard errors (the idea of Bates and Watts 1981), and what it leaves is less by far.
 const PROMISE_MIN: f64 = 1e-10;
 
 /// Steps that end the search if together they gain less than the share [`GAIN_OF_PATIENCE`]: for 1,000 samples that is
@@ -245,8 +246,8 @@ impl Search {
         })
     }
 
-    /// Solves (J'J + damping * diag J'J) step = -J'r by Cholesky, for the parameters that are not held; `None` where rounding makes
-    /// the matrix indefinite.
+    /// Solves (J'J + damping * diag J'J) step = -J'r by Cholesky, for the parameters that are not held; `None` where
+    /// rounding makes the matrix indefinite.
     fn step(&self, damping: f64) -> Option<Vec<f64>> {
         let NormalEquations { products, gradient } = &self.equations;
         let n = gradient.len();

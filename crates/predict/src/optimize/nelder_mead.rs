@@ -1,8 +1,8 @@
 //! The least value of a function on the unit cube, by Nelder and Mead's method (1965): for two or three variables, with
 //! bounds at which the minimum may lie.
 //!
-//! Beyond a side the function goes on as its mirror image, so that a simplex that leans over one keeps its volume; pressed
-//! flat against it, it would move along the side only.
+//! Beyond a side the function goes on as its mirror image, so that a simplex that leans over one keeps its volume;
+//! pressed flat against it, it would move along the side only.
 
 /// The place where the search ended.
 #[derive(Clone, Debug)]
@@ -19,8 +19,8 @@ const SPREAD_MIN: f64 = 1e-12;
 /// A simplex smaller than this too: at a minimum values are flat to the square of a distance.
 const SIZE_MIN: f64 = 1e-6;
 
-/// A simplex can collapse where no minimum is. Begun anew it leaves from there, if its first edges fit the function there;
-/// so it is begun with these in turn, until neither gains.
+/// A simplex can collapse where no minimum is. Begun anew it leaves from there, if its first edges fit the function
+/// there; so it is begun with these in turn, until neither gains.
 const EDGES: [f64; 2] = [0.1, 0.003];
 
 /// Number of times that the search may be begun.

@@ -1,6 +1,7 @@
 //! Equations with a positive definite matrix, by Cholesky's factor.
 
-/// The lower factor of a positive definite matrix of `n` rows, in the place of its lower half, with its transpose above; `None` when it is not one.
+/// The lower factor of a positive definite matrix of `n` rows, in the place of its lower half, with its transpose
+/// above; `None` when it is not one.
 pub(crate) fn cholesky(matrix: &mut [f64], n: usize) -> Option<()> {
     for j in 0..n {
         let (done, below) = matrix.split_at_mut((j + 1) * n);

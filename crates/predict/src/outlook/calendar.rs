@@ -97,8 +97,8 @@ impl Days {
         step as f64 + self.shift(step) - self.since_sunday(step, period)
     }
 
-    /// The last step at least `n_back` before `step` that is at the same place of a period; `None` before the first one, and for a week where that was a
-    /// holiday.
+    /// The last step at least `n_back` before `step` that is at the same place of a period; `None` before the first
+    /// one, and for a week where that was a holiday.
     pub(super) fn before(&self, step: u64, n_back: u64, period: f64) -> Option<u64> {
         let since_sunday = self.since_sunday(step, period);
         let least = ((n_back as f64 - since_sunday) / period).ceil().max(0.0);
@@ -132,7 +132,8 @@ mod tests {
     const HOUR: Duration = Duration::from_secs(3600);
     const WEEK: f64 = 168.0;
 
-    /// Hours of central Europe from a moment on: clocks go from 2 to 3 on 29 March 2026 and from 3 to 2 on 25 October, at 01:00 UTC.
+    /// Hours of central Europe from a moment on: clocks go from 2 to 3 on 29 March 2026 and from 3 to 2 on 25 October,
+    /// at 01:00 UTC.
     fn hours(start: &str, holidays: &[&str]) -> Days {
         let zone = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
         let holidays = holidays.iter().map(|date| date.parse().unwrap()).collect();

@@ -10,8 +10,8 @@ const GOES_ON: f64 = 0.5;
 
 /// A straight line that has gone on for so many steps.
 ///
-/// For how long it will is not known. What has gone on for n steps is taken to go on for t more with probability n / (n + t), as whatever is met
-/// at a moment of chance (Gott 1993): half of all go on for as long again.
+/// For how long it will is not known. What has gone on for n steps is taken to go on for t more with probability n / (n
+/// + t), as whatever is met at a moment of chance (Gott 1993): half of all go on for as long again.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Drift {
     /// Slope by step.
@@ -72,7 +72,8 @@ mod tests {
         }
     }
 
-    /// A disk that stood still for two days and has been filling for so many steps, and what is said of it six hours ahead.
+    /// A disk that stood still for two days and has been filling for so many steps, and what is said of it six hours
+    /// ahead.
     fn filling(n_filling: u32) -> Outlook {
         let mut chance = Random::seeded(1);
         let mut outlook = Outlook::new(Periods::new(&[288.0]).unwrap(), 72).within(0.0, 1.0);

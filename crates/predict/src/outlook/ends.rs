@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Returns to the least value without which a lesser one may still come: a series that goes down by steps stays at its least value for long,
-/// but does not come back to it.
+/// Returns to the least value without which a lesser one may still come: a series that goes down by steps stays at its
+/// least value for long, but does not come back to it.
 const N_RETURNS: u32 = 20;
 
 /// The least and the largest value so far.

@@ -22,7 +22,8 @@ const REACH_WALK: f64 = 2.0;
 /// Errors of so many standard deviations are possible, whatever the reach.
 const REACH_ERROR: f64 = 3.0;
 
-/// A series that is adrift stays on the nearer side of where it is now with this probability, whatever errors were before.
+/// A series that is adrift stays on the nearer side of where it is now with this probability, whatever errors were
+/// before.
 const REACHED: f64 = 0.9;
 
 /// Units that errors are multiples of.
@@ -62,7 +63,8 @@ pub(super) struct Place {
 }
 
 impl Outlook {
-    /// The value below which the sample `lead` steps ahead stays with this probability; `None` while there is no forecast.
+    /// The value below which the sample `lead` steps ahead stays with this probability; `None` while there is no
+    /// forecast.
     ///
     /// # Panics
     /// When `lead` is 0, or `probability` is not in (0, 1).
@@ -114,16 +116,16 @@ impl Outlook {
         (1..=n_leads).map(move |lead| self.at(lead, probabilities, &errors))
     }
 
-    /// The nearest value that a sample can have: where all were multiples of one number, as counts are, and within ends that were reached again and again
-    /// and never passed.
+    /// The nearest value that a sample can have: where all were multiples of one number, as counts are, and within ends
+    /// that were reached again and again and never passed.
     #[must_use]
     pub fn nearest(&self, value: f64) -> f64 {
         let (low, high) = self.range;
         self.ends.nearest(self.grid.nearest(value)).clamp(low, high)
     }
 
-    /// Futures drawn by chance, each from lead 1 to `n_leads`; none while there is no forecast. The same seed draws the same ones. Where all samples were multiples of
-    /// one number, so are theirs.
+    /// Futures drawn by chance, each from lead 1 to `n_leads`; none while there is no forecast. The same seed draws the
+    /// same ones. Where all samples were multiples of one number, so are theirs.
     #[must_use]
     pub fn paths(&self, n_paths: usize, n_leads: usize, seed: u64) -> Paths {
         if !self.is_ready() {
@@ -167,7 +169,8 @@ impl Outlook {
         self.within_movement(lead, place, own + between(near.pull, far.pull, share) + moved)
     }
 
-    /// The nearest forecast that is no farther from all samples so far than they ever moved over the lead. Only a [drift](Outlook::drift) leads beyond.
+    /// The nearest forecast that is no farther from all samples so far than they ever moved over the lead. Only a
+    /// [drift](Outlook::drift) leads beyond.
     pub(super) fn within_movement(&self, lead: usize, Place { below, above, share }: Place, forecast: f64) -> f64 {
         // What is farther than was ever seen moves on as over the longest lead that was.
         let seen = self.rungs.partition_point(|rung| rung.n() > 0.0);

@@ -20,8 +20,8 @@ const KEPT: [f64; 5] = [1.0, 0.99, 0.95, 0.5, 0.0];
 
 /// Series with the same steps, and how their errors go together.
 ///
-/// Each is forecast by its own [`Outlook`]; of futures the values at one lead are drawn together, by the correlation of the errors of
-/// past forecasts made at the same time for the same lead (a Gaussian copula).
+/// Each is forecast by its own [`Outlook`]; of futures the values at one lead are drawn together, by the correlation of
+/// the errors of past forecasts made at the same time for the same lead (a Gaussian copula).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Joint {
     outlooks: Vec<Outlook>,
@@ -79,8 +79,8 @@ impl Joint {
         self.outlooks.iter().all(Outlook::is_ready)
     }
 
-    /// Futures drawn by chance, for each series as many: path `i` of one and path `i` of another are one future. None while there is no forecast. The same
-    /// seed draws the same ones.
+    /// Futures drawn by chance, for each series as many: path `i` of one and path `i` of another are one future. None
+    /// while there is no forecast. The same seed draws the same ones.
     #[must_use]
     pub fn paths(&self, n_paths: usize, n_leads: usize, seed: u64) -> Vec<Paths> {
         if let [alone] = &*self.outlooks {

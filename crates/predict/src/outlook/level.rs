@@ -12,8 +12,9 @@ const MEMORIES: [f64; N_LEVELS - 1] = [1.0, 4.0, 16.0, 64.0];
 /// A smoothed deviation takes no more of a sample than so many mean absolute deviations; the last one takes all.
 const CLIP: f64 = 4.0;
 
-/// A sample counts for one no further from the level than so many times the furthest so far: a single spike of a thousand times that would be in means
-/// and regressions for weeks, but one that comes back counts in full after a few times.
+/// A sample counts for one no further from the level than so many times the furthest so far: a single spike of a
+/// thousand times that would be in means and regressions for weeks, but one that comes back counts in full after a few
+/// times.
 const REACH: f64 = 8.0;
 
 /// Known samples without which any is believed.
@@ -97,8 +98,8 @@ impl Level {
         if self.n < N_REACH_MIN || most == 0.0 { sample } else { sample.clamp(self.mean() - most, self.mean() + most) }
     }
 
-    /// Takes a sample, NaN for a gap; `season` is what it was expected to deviate by because of its phase. Where the level has shifted, what came before
-    /// counts as if it had been on the new one.
+    /// Takes a sample, NaN for a gap; `season` is what it was expected to deviate by because of its phase. Where the
+    /// level has shifted, what came before counts as if it had been on the new one.
     pub(super) fn step(&mut self, sample: f64, season: f64) -> Option<Shift> {
         self.short.push(sample);
         self.long.push(sample);
@@ -173,8 +174,9 @@ impl Level {
         [&self.short, &self.long].map(|mean| mean.n_seen == mean.samples.len())
     }
 
-    /// The means from which the last sample deviates by its phase: of the last short and the last long period, or of a drift the sample without its
-    /// season. A mean lags behind a drift, by half of what it moves in a period, and no phase of the season has a part in that.
+    /// The means from which the last sample deviates by its phase: of the last short and the last long period, or of a
+    /// drift the sample without its season. A mean lags behind a drift, by half of what it moves in a period, and no
+    /// phase of the season has a part in that.
     pub(super) fn season_means(&self) -> [f64; 2] {
         if self.drift.is_some() { [self.mean() + self.smoothed[0]; 2] } else { [self.mean(), self.long_mean()] }
     }

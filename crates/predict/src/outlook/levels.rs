@@ -30,9 +30,10 @@ struct Level {
 /// Returns the outlooks of a series after its last samples in steps of several lengths, the finest first, so that all
 /// agree until one takes a sample. The ends of all are meant to be about the same moment.
 ///
-/// Seconds know the next minutes best, and hours what comes tomorrow. So each resolution hears what the next finer one says of the means over its own
-/// steps, and learns at each lead how much that is worth. Forecasts are then settled from above: those of each finer resolution are moved until their means
-/// are those of the next coarser one, but for what the two usually differ by: a mean of medians is no median of means where errors are skewed.
+/// Seconds know the next minutes best, and hours what comes tomorrow. So each resolution hears what the next finer one
+/// says of the means over its own steps, and learns at each lead how much that is worth. Forecasts are then settled
+/// from above: those of each finer resolution are moved until their means are those of the next coarser one, but for
+/// what the two usually differ by: a mean of medians is no median of means where errors are skewed.
 ///
 /// # Panics
 /// Where a ratio is 0.
@@ -109,7 +110,8 @@ impl Level {
         }
     }
 
-    /// Moves what is said here until its means are those of a coarser level. The step that is under way there is left to what is known here.
+    /// Moves what is said here until its means are those of a coarser level. The step that is under way there is left
+    /// to what is known here.
     fn agree_with(&mut self, coarser: &Self) {
         let (outlook, ratio) = (&coarser.resolution.outlook, coarser.resolution.ratio);
         let (Some(since), Some(medians)) = (coarser.since(self), outlook.medians()) else { return };
@@ -162,7 +164,8 @@ impl Outlook {
         self.rungs[self.rungs.len() - 1].lead
     }
 
-    /// Takes what somebody else says by now in place of what was heard at the last sample. Who knows of the next step already is right about it.
+    /// Takes what somebody else says by now in place of what was heard at the last sample. Who knows of the next step
+    /// already is right about it.
     fn hear(&mut self, heard: impl Fn(usize) -> Option<f64>, knows_next: bool) {
         if !self.is_ready() {
             return;
@@ -180,7 +183,8 @@ impl Outlook {
         self.moved = (1..=self.n_leads_max()).map_while(pulled).collect();
     }
 
-    /// Moves forecasts until their means over `ratio` steps each, of which the first begins `n_apart` steps from here, are the given ones.
+    /// Moves forecasts until their means over `ratio` steps each, of which the first begins `n_apart` steps from here,
+    /// are the given ones.
     fn move_to(&mut self, means: &[f64], ratio: usize, n_apart: usize) {
         let Some(medians) = self.medians() else { return };
         let said: Vec<f64> = (1..=self.n_leads_max()).map(|lead| medians.at(lead)).collect();

@@ -61,7 +61,8 @@ impl Paths {
     }
 }
 
-/// Normal shocks for all paths at once: evenly spaced quantiles in an order of chance, so that few paths are distributed like many.
+/// Normal shocks for all paths at once: evenly spaced quantiles in an order of chance, so that few paths are
+/// distributed like many.
 pub(super) struct Shocks {
     random: Random,
     quantiles: Vec<f64>,

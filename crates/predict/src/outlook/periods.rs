@@ -56,7 +56,8 @@ impl Periods {
     /// Seasons of these lengths, in steps, ascending; they need not be whole numbers.
     ///
     /// # Errors
-    /// For more than two, for lengths that are not from 4 to 1,000,000, and for a second that is less than twice the first.
+    /// For more than two, for lengths that are not from 4 to 1,000,000, and for a second that is less than twice the
+    /// first.
     pub fn new(steps: &[f64]) -> Result<Self, PeriodsError> {
         if steps.len() > 2 {
             return Err(PeriodsError::TooMany { given: steps.len() });
@@ -85,7 +86,8 @@ impl Periods {
         Self::new(&told).unwrap_or(Self::NONE)
     }
 
-    /// Those that come once and a half in `n` steps. Of others nothing can be said by then, and the samples of a longest one are kept.
+    /// Those that come once and a half in `n` steps. Of others nothing can be said by then, and the samples of a
+    /// longest one are kept.
     #[must_use]
     pub fn known_in(self, n: usize) -> Self {
         let known: Vec<f64> = self.steps().filter(|steps| N_PERIODS_MIN * steps <= n as f64).collect();
@@ -107,8 +109,8 @@ impl Periods {
         Self::new(&steps).unwrap_or(Self::NONE)
     }
 
-    /// The seasons that a step of this mean length suggests: a day and a week, or a year of 365.25 days if the step is a week or longer. 12 months,
-    /// 4 quarters or 52.18 weeks are a year.
+    /// The seasons that a step of this mean length suggests: a day and a week, or a year of 365.25 days if the step is
+    /// a week or longer. 12 months, 4 quarters or 52.18 weeks are a year.
     #[must_use]
     pub fn of_calendar(step: Duration) -> Self {
         const WEEK: Duration = Duration::from_secs(7 * 86_400);

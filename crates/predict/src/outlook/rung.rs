@@ -31,8 +31,8 @@ const N_DEPENDENT: f64 = 4.0;
 /// known.
 const DECAY: f64 = 0.95;
 
-/// An error of so many mean absolute ones counts in full; larger ones count for as much, so that the regression goes through
-/// the median rather than after rare spikes.
+/// An error of so many mean absolute ones counts in full; larger ones count for as much, so that the regression goes
+/// through the median rather than after rare spikes.
 const HUBER: f64 = 2.0;
 
 /// Errors without which the mean absolute error is not known well enough to hold anything against it.
@@ -42,8 +42,8 @@ const N_ERRORS_MIN: f64 = 50.0;
 pub(super) const MEMORY: f64 = 10.0;
 const MEMORY_RECORD: f64 = 5.0;
 
-/// Steps over which the mean absolute error is taken by which intervals are wide, or for long leads so many of these: on a noisy afternoon wider than over a
-/// calm night.
+/// Steps over which the mean absolute error is taken by which intervals are wide, or for long leads so many of these:
+/// on a noisy afternoon wider than over a calm night.
 const LATELY: f64 = 64.0;
 const LATELY_LEADS: f64 = 8.0;
 
@@ -207,8 +207,8 @@ impl Rung {
         self.said[place] = said;
     }
 
-    /// Compares the sample of `step`, no gap, with what was said of it `lead` steps before. The origin of that, and the error in mean
-    /// absolute ones.
+    /// Compares the sample of `step`, no gap, with what was said of it `lead` steps before. The origin of that, and the
+    /// error in mean absolute ones.
     ///
     /// `period` is the length in steps by which memory is counted, `transform` that from the unit of the series.
     pub(super) fn score(&mut self, step: u64, sample: f64, period: f64, transform: Transform) -> Option<(u64, f64)> {
@@ -240,7 +240,8 @@ impl Rung {
         Some((origin, scaled))
     }
 
-    /// The level from which forecasts under way were made has moved. They are as wrong as they are, but nothing is learned from that.
+    /// The level from which forecasts under way were made has moved. They are as wrong as they are, but nothing is
+    /// learned from that.
     pub(super) fn shift(&mut self, by: f64) {
         self.said.iter_mut().for_each(|said| said.level += by);
     }
@@ -272,7 +273,8 @@ impl Rung {
         n_steps.max(MEMORY_LEADS * self.lead as f64) / self.spacing as f64
     }
 
-    /// The error, in mean absolute ones, of what was said of the sample of step `clock`, if that is the last that is known.
+    /// The error, in mean absolute ones, of what was said of the sample of step `clock`, if that is the last that is
+    /// known.
     pub(super) fn error_at(&self, clock: u64) -> Option<f64> {
         let (origin, error) = self.last;
         (origin.checked_add(self.lead as u64) == Some(clock)).then_some(error)
@@ -305,8 +307,9 @@ impl Rung {
         if bias * bias > by_chance { bias * (1.0 - by_chance / (bias * bias)) } else { 0.0 }
     }
 
-    /// The weight of somebody else's word: the one that has the least squared error (Bates and Granger 1969), and as long as little is known, nearly 1: who sees
-    /// finer steps has more samples to learn from. 0 before anything was heard.
+    /// The weight of somebody else's word: the one that has the least squared error (Bates and Granger 1969), and as
+    /// long as little is known, nearly 1: who sees finer steps has more samples to learn from. 0 before anything was
+    /// heard.
     pub(super) fn weight_of_heard(&self) -> f64 {
         if self.others.n <= 0.0 {
             return 0.0;
@@ -318,7 +321,8 @@ impl Rung {
         (RIDGE + n_independent * seen) / (RIDGE + n_independent)
     }
 
-    /// Says how wrong the forecast of the next shorter watched lead was that was made at `origin`, in mean absolute errors.
+    /// Says how wrong the forecast of the next shorter watched lead was that was made at `origin`, in mean absolute
+    /// errors.
     pub(super) fn hear(&mut self, origin: u64, error: f64) {
         if self.is_due(origin) {
             let place = self.place(origin);
@@ -349,8 +353,8 @@ impl Rung {
         }
     }
 
-    /// The correlation of errors with those of the next shorter watched lead, which is `shorter`, of the same origins. As long as
-    /// little is known, that of a random walk.
+    /// The correlation of errors with those of the next shorter watched lead, which is `shorter`, of the same origins.
+    /// As long as little is known, that of a random walk.
     pub(super) fn correlation(&self, shorter: usize) -> f64 {
         let walk = (shorter as f64 / self.lead as f64).sqrt();
         let [product, one, other] = self.together.means;
@@ -370,9 +374,9 @@ impl Rung {
 
     /// Returns the persistence of errors on the way here from the next shorter watched lead.
     ///
-    /// Forecasts of a long lead made one after the other say nearly the same, so that their errors go together as those of one
-    /// forecast at neighbouring leads do. What is missing from that to 1 while errors further apart go together nearly as well is noise
-    /// of the samples themselves.
+    /// Forecasts of a long lead made one after the other say nearly the same, so that their errors go together as those
+    /// of one forecast at neighbouring leads do. What is missing from that to 1 while errors further apart go together
+    /// nearly as well is noise of the samples themselves.
     pub(super) fn persistence(&self, shorter: usize) -> Persistence {
         let n_steps = (self.lead - shorter) as f64;
         let far = self.correlation(shorter);
@@ -391,7 +395,8 @@ impl Rung {
         Persistence { kept: kept.max(lasting.kept), passing: (1.0 - near / kept.powf(spacing)).clamp(0.0, 1.0) }
     }
 
-    /// The mean absolute error of what all said together lately, in the unit of the series, as a standard unit of [`Rung::tails`].
+    /// The mean absolute error of what all said together lately, in the unit of the series, as a standard unit of
+    /// [`Rung::tails`].
     pub(super) fn unit(&self) -> f64 {
         NORMAL_DEVIATION * self.typical()
     }
@@ -406,8 +411,9 @@ impl Rung {
         self.n
     }
 
-    /// Finds coefficients and weights anew. `shorter` are the lasting coefficients at the next shorter watched lead, `deviation` is the
-    /// mean absolute deviation of samples from their level, and `of_last_max` the most weight for the last sample.
+    /// Finds coefficients and weights anew. `shorter` are the lasting coefficients at the next shorter watched lead,
+    /// `deviation` is the mean absolute deviation of samples from their level, and `of_last_max` the most weight for
+    /// the last sample.
     pub(super) fn fit(&mut self, shorter: Option<&[f64; N_FEATURES]>, deviation: f64, of_last_max: f64) {
         let dependent = (self.lead.min(N_UNDER_WAY_MAX) as f64 / N_DEPENDENT).max(1.0);
         let typical = if self.n > N_ERRORS_MIN { self.record.means[0] } else { deviation };
@@ -442,8 +448,8 @@ impl Rung {
         }
     }
 
-    /// The coefficients of least squares that are held to what is expected of them by this weight; `None` where rounding leaves no
-    /// solution.
+    /// The coefficients of least squares that are held to what is expected of them by this weight; `None` where
+    /// rounding leaves no solution.
     fn solved(&self, ridge: f64, expected: &[f64; N_FEATURES]) -> Option<[f64; N_FEATURES]> {
         let mut matrix = [0.0; N_FEATURES * N_FEATURES];
         let mut side = self.targets;

@@ -1,8 +1,8 @@
 //! Scale on which a bounded quantity is forecast: its own, or one on which it has no bound and varies as much wherever
 //! it is.
 //!
-//! A scale suits if short stretches vary as much at every level on it, which shows on the quantity's own scale as a spread that goes with one over the
-//! slope of the scale (Guerrero 1993).
+//! A scale suits if short stretches vary as much at every level on it, which shows on the quantity's own scale as a
+//! spread that goes with one over the slope of the scale (Guerrero 1993).
 
 use std::fmt;
 
@@ -25,8 +25,8 @@ const BETTER: f64 = 0.9;
 /// Offset that gives a bound itself a place on the scale, over the mean distance from it.
 const OFFSET: f64 = 0.05;
 
-/// A quantity that is at a bound for more than this share of the time has its own scale: elsewhere the way there and back is a leap from which
-/// anything may be.
+/// A quantity that is at a bound for more than this share of the time has its own scale: elsewhere the way there and
+/// back is a leap from which anything may be.
 const AT_BOUND_MAX: f64 = 0.02;
 
 /// Scale on which forecasts are made.
@@ -71,7 +71,8 @@ pub(super) struct Spread {
     mean: f64,
     /// The largest standard deviation of a stretch.
     furthest: f64,
-    /// Standard deviations of stretches, and their squares, on the quantity's own scale and on the other that it may have.
+    /// Standard deviations of stretches, and their squares, on the quantity's own scale and on the other that it may
+    /// have.
     own: Means<2>,
     other: Means<2>,
 }

@@ -1,10 +1,10 @@
 //! Seasons that nobody named: periods that stand out of the periodogram, believed where they hold out of sample.
 //!
-//! The periodogram of differences has a peak at each period and at its harmonics. Peaks are compared with the median of their
-//! neighbourhood, which memory and noise raise alike. What is a candidate is put to the test: a profile by phase, at each step learned from
-//! the steps before alone, must come closer to what was there than a mean over one period, by a tenth and in nearly every cycle of the
-//! later half. The one that explains most is taken out, and the rest is searched again. Periods that are given compete: what is only the
-//! shape of a given day is no season of its own.
+//! The periodogram of differences has a peak at each period and at its harmonics. Peaks are compared with the median of
+//! their neighbourhood, which memory and noise raise alike. What is a candidate is put to the test: a profile by phase,
+//! at each step learned from the steps before alone, must come closer to what was there than a mean over one period, by
+//! a tenth and in nearly every cycle of the later half. The one that explains most is taken out, and the rest is
+//! searched again. Periods that are given compete: what is only the shape of a given day is no season of its own.
 
 mod peaks;
 mod seasons;
@@ -33,7 +33,8 @@ pub(crate) const N_MIN: usize = 128;
 pub struct FoundSeason {
     /// Its length in steps; it need not be a whole number.
     pub period: f64,
-    /// The share of the variance of the samples that it explains, in [0, 1], by samples from which its shape was not learned.
+    /// The share of the variance of the samples that it explains, in [0, 1], by samples from which its shape was not
+    /// learned.
     pub share: f64,
 }
 
@@ -70,8 +71,8 @@ impl Search {
             && self.found.iter().flatten().all(|found| found.is_sound(&self.recent))
     }
 
-    /// Takes the next sample, NaN for a gap, and now and then looks for seasons: which of them are others than before. `typical` is the mean
-    /// absolute deviation of samples.
+    /// Takes the next sample, NaN for a gap, and now and then looks for seasons: which of them are others than before.
+    /// `typical` is the mean absolute deviation of samples.
     pub(super) fn learn(&mut self, sample: f64, typical: f64) -> [bool; N_FOUND] {
         self.recent.push(sample);
         let last = self.recent.len() - 1;
@@ -105,8 +106,8 @@ impl Search {
         let before = self.found().iter().map(|season| season.period).collect::<Vec<_>>();
         let mut seen = seasons(&self.recent, self.given, &before, &OnLine { longest: self.given.memory() });
         let mut changed = [false; N_FOUND];
-        // Those that are found again keep their place. More samples tell a period better, and a shape that is off by a hundredth has drifted
-        // by a whole period after a hundred.
+        // Those that are found again keep their place. More samples tell a period better, and a shape that is off by a
+        // hundredth has drifted by a whole period after a hundred.
         for (slot, changed) in self.found.iter_mut().zip(&mut changed) {
             let Some(found) = slot else { continue };
             match seen.iter().position(|(season, _)| is_same(season.period, found.season.period, n)) {

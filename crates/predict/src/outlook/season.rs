@@ -145,8 +145,8 @@ impl Season {
         self.search.as_ref().map(Search::found).unwrap_or_default()
     }
 
-    /// Takes step `clock`, and says which regressors mean something else from here on. `typical` is the mean absolute deviation from the
-    /// mean over the shortest period.
+    /// Takes step `clock`, and says which regressors mean something else from here on. `typical` is the mean absolute
+    /// deviation from the mean over the shortest period.
     pub(super) fn learn(&mut self, clock: u64, step: Step, typical: f64) -> impl Iterator<Item = usize> + use<> {
         let place = (clock % self.past.len() as u64) as usize;
         self.past[place] = step;
@@ -156,8 +156,8 @@ impl Season {
         (N_GIVEN..).zip(changed).filter(|(_, has_changed)| *has_changed).map(|(idx, _)| idx)
     }
 
-    /// The shortest period, the longest one, or both were whole for the first time with step `clock` - 1: what came in them deviates from their mean, and
-    /// not from that of what there was by then.
+    /// The shortest period, the longest one, or both were whole for the first time with step `clock` - 1: what came in
+    /// them deviates from their mean, and not from that of what there was by then.
     pub(super) fn begin(&mut self, clock: u64, are_whole: [bool; 2], typical: f64) {
         let fresh = Self::new(self.periods);
         let [is_short, is_long] = are_whole;
@@ -204,7 +204,8 @@ impl Season {
         }
     }
 
-    /// The level has moved, up to step `clock` - 1: what was before goes along, and what came since deviates from what it is by now.
+    /// The level has moved, up to step `clock` - 1: what was before goes along, and what came since deviates from what
+    /// it is by now.
     pub(super) fn shift(&mut self, clock: u64, Shift { by, n_new }: Shift) {
         let n = self.past.len() as u64;
         let place = |age: u64| ((clock - 1 - age) % n) as usize;
@@ -249,9 +250,10 @@ impl Season {
         ([sharp, smooth, deviation, of_long, of_week], naive)
     }
 
-    /// The growth in a step of the mean over the shorter period, over the last longer one before the end of step `clock` or as much of it as there is: the
-    /// lesser of what its two halves have, so that a level that moved once is no trend. 0 until twice the shorter period is known, without a longer
-    /// one, and where samples deviate by as much anyway.
+    /// The growth in a step of the mean over the shorter period, over the last longer one before the end of step
+    /// `clock` or as much of it as there is: the lesser of what its two halves have, so that a level that moved once is
+    /// no trend. 0 until twice the shorter period is known, without a longer one, and where samples deviate by as much
+    /// anyway.
     fn trend_at(&self, clock: u64, typical: f64) -> f64 {
         let [short, long] = self.periods.0;
         let n_steps = long.round().min(clock as f64 + 1.0 - short.ceil());

@@ -2,9 +2,10 @@
 
 /// The error variance of means over windows that follows from the standard errors of single leads.
 ///
-/// The variance of lead `h` of a linear model is the sum of `psi_j^2` over `j < h`. Differences of neighbouring leads so
-/// give the weights up to their signs, and with the weights the variance of any mean (Box and Jenkins, section 5.1.1).
-/// Weights are taken to be positive, which is right where errors last, and errs towards wide windows where they do not.
+/// The variance of lead `h` of a linear model is the sum of `psi_j^2` over `j < h`. Differences of neighbouring leads
+/// so give the weights up to their signs, and with the weights the variance of any mean (Box and Jenkins, section
+/// 5.1.1). Weights are taken to be positive, which is right where errors last, and errs towards wide windows where they
+/// do not.
 #[derive(Clone, Debug)]
 pub(crate) struct ModelErrors {
     lag: usize,
@@ -39,8 +40,8 @@ impl ModelErrors {
         0.5 * (self.variance(length) + self.worst)
     }
 
-    /// The variance of the mean over a window of `length` steps, at least 1; beyond the last lead, of the longest window
-    /// there is.
+    /// The variance of the mean over a window of `length` steps, at least 1; beyond the last lead, of the longest
+    /// window there is.
     pub(crate) fn variance(&self, length: usize) -> f64 {
         let n_leads = self.weights.len() - 1;
         let length = length.min(n_leads - self.lag).max(1);

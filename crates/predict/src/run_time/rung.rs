@@ -11,8 +11,8 @@ use crate::intervals::Sorted;
 /// Origins are this share of the length apart.
 const N_ORIGINS_A_LENGTH: usize = 4;
 
-/// Errors that the word of the model counts for. With 4 an interval of 95 % that is the model's alone reaches 1.4 times as
-/// far as a normal one.
+/// Errors that the word of the model counts for. With 4 an interval of 95 % that is the model's alone reaches 1.4 times
+/// as far as a normal one.
 const N_OF_MODEL: f64 = 4.0;
 
 /// Numbers of errors. With fewer than the first, quantiles are those of a t distribution; with as many as the second,

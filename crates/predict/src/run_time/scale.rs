@@ -1,9 +1,10 @@
 //! The scale on which errors of means are learned and added.
 //!
 //! For availability it is the inverse, by which a task takes longer.
-//! Of a core that `n` others use, a task gets 1 / (1 + n). One that comes or goes takes much from a core that was free, and little from one that many share; how much
-//! longer a task takes changes by the same each time. So an error that was learned while the core was free says, on this scale, what it means when it is
-//! not; added to the availability it would leave nothing. The sign is turned so that more is still better.
+//! Of a core that `n` others use, a task gets 1 / (1 + n). One that comes or goes takes much from a core that was free,
+//! and little from one that many share; how much longer a task takes changes by the same each time. So an error that
+//! was learned while the core was free says, on this scale, what it means when it is not; added to the availability it
+//! would leave nothing. The sign is turned so that more is still better.
 
 use serde::{Deserialize, Serialize};
 

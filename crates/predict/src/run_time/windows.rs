@@ -134,7 +134,8 @@ impl WindowErrors {
         self.rungs.iter().map(|rung| (rung.length(), rung.n()))
     }
 
-    /// `model` says what is to be thought of a length until its errors are known, at the `level` that is forecast for it.
+    /// `model` says what is to be thought of a length until its errors are known, at the `level` that is forecast for
+    /// it.
     pub(crate) fn spread(&self, model: ModelErrors, level: impl Fn(usize) -> f64) -> Spread {
         let mut ratio = 1.0;
         let known = self.rungs.iter().map(|rung| {

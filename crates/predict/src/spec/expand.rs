@@ -9,8 +9,9 @@ use super::{Spec, SpecError};
 const N_SPECS_MAX: usize = 1000;
 
 impl Spec {
-    /// Every specification that `text` stands for, where any whole number in it may be a range: `AR(1..16)`, `ARMA(0..4,0..4)`. Both
-    /// ends belong to a range; the last one runs fastest. Combinations without a coefficient, as ARMA(0,0), are left out.
+    /// Every specification that `text` stands for, where any whole number in it may be a range: `AR(1..16)`,
+    /// `ARMA(0..4,0..4)`. Both ends belong to a range; the last one runs fastest. Combinations without a coefficient,
+    /// as ARMA(0,0), are left out.
     ///
     /// ```
     /// use predict::Spec;
@@ -75,8 +76,8 @@ impl Family {
         self.n_members
     }
 
-    /// The specification of this number, the last range running fastest; `None` for a combination without a coefficient,
-    /// as ARMA(0,0), where ranges brought it along.
+    /// The specification of this number, the last range running fastest; `None` for a combination without a
+    /// coefficient, as ARMA(0,0), where ranges brought it along.
     ///
     /// # Errors
     /// When the numbers are outside of what the model takes.

@@ -114,7 +114,8 @@ fn parse_ar(mut call: Call<'_>) -> Result<Spec, SpecError> {
             return Err(SpecError::UnknownWord { model: "AR", argument: "method", known, given: given.to_owned() });
         }
     };
-    // A search for the greatest likelihood tries every coefficient by itself, where the other methods solve for all at once.
+    // A search for the greatest likelihood tries every coefficient by itself, where the other methods solve for all at
+    // once.
     let (model, order_max) = match method {
         ArMethod::MaximumLikelihood => ("AR(p,method=ml)", ARMA_ORDER_MAX),
         _ => ("AR", ORDER_MAX),

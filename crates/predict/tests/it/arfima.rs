@@ -1,5 +1,5 @@
-//! ARFIMA against fracdiff (Haslett and Raftery 1989), and against exact likelihoods and forecasts from whole matrices of
-//! autocovariances (`testdata/predict/arfima/reference.R`).
+//! ARFIMA against fracdiff (Haslett and Raftery 1989), and against exact likelihoods and forecasts from whole matrices
+//! of autocovariances (`testdata/predict/arfima/reference.R`).
 
 use predict::{FitError, Inference, Model, Spec, fit};
 
@@ -107,7 +107,8 @@ fn simulated_1_d_1_with_orders_too_high_is_no_less_likely_than_fracdiff() {
     check_no_less_likely_than_fracdiff("simulated_1d1", "ARFIMA(4,d,4)");
 }
 
-/// R's search of one coefficient ends within 1e-9 or so of the maximum; ours leaves a seventieth of a standard error or less.
+/// R's search of one coefficient ends within 1e-9 or so of the maximum; ours leaves a seventieth of a standard error or
+/// less.
 #[track_caller]
 fn check_exact_maximum(name: &str) {
     let samples = series(name);
@@ -139,7 +140,8 @@ fn simulated_series_has_the_exact_maximum() {
 
 #[test]
 fn nile_has_the_fraction_of_fracdiff() {
-    // 0.363912684108 with the sample mean, and with weights cut off at 100; ours weighs the mean. A hundredth of a standard error apart.
+    // 0.363912684108 with the sample mean, and with weights cut off at 100; ours weighs the mean. A hundredth of a
+    // standard error apart.
     let d = fitted("ARFIMA(0,d,0,method=ml)", &named("nile")).fraction().unwrap();
     assert!((d - 0.363_912_684_108).abs() < 1e-3, "{d}");
 }
@@ -189,7 +191,8 @@ fn simulated(d: f64, is_plain: bool, n: usize, seed: u64) -> Vec<f64> {
     (N_RUN_IN..arma.len()).map(|t| 5.0 + (0..=t).map(|k| weights[k] * arma[t - k]).sum::<f64>()).collect()
 }
 
-/// Estimates within three of their own standard errors of the truth: one in 370 is outside by chance, and the seed is fixed.
+/// Estimates within three of their own standard errors of the truth: one in 370 is outside by chance, and the seed is
+/// fixed.
 #[track_caller]
 fn check_within_standard_errors(model: &str, d: f64) {
     let is_plain = model.starts_with("ARFIMA(0");

@@ -2,7 +2,8 @@
 
 use predict::{Cancel, FitError, Spec, fit, fit_within};
 
-/// A search over many more coefficients than the samples tell apart. It is taken to cost 1.1e8 operations, and takes 3.1e8.
+/// A search over many more coefficients than the samples tell apart. It is taken to cost 1.1e8 operations, and takes
+/// 3.1e8.
 const LONG: &str = "ARMA(16,16)";
 
 /// An autoregression with uniform errors.

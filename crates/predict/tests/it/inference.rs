@@ -132,8 +132,8 @@ fn one_step_errors_are_what_the_predictor_was_off_by() {
         let model = fitted(text, &samples);
         let errors = model.one_step_errors(&samples);
         assert_eq!(errors.len(), samples.len());
-        // A model fitted to the first samples with these coefficients does not exist; but what it forecasts at the end is the
-        // same as from the start, so one more sample meets the predictor's own forecast.
+        // A model fitted to the first samples with these coefficients does not exist; but what it forecasts at the end
+        // is the same as from the start, so one more sample meets the predictor's own forecast.
         let next = model.predictor().forecast(1).means()[0];
         let longer: Vec<f64> = samples.iter().copied().chain([580.0]).collect();
         let last = model.one_step_errors(&longer)[samples.len()];
@@ -165,7 +165,8 @@ fn a_gap_has_no_error() {
 
 #[test]
 fn widened_errors_are_those_of_forecasts_by_estimated_coefficients() {
-    // AR(4) fitted to 40 samples of an AR(1): the true next samples are further off than known coefficients would let expect.
+    // AR(4) fitted to 40 samples of an AR(1): the true next samples are further off than known coefficients would let
+    // expect.
     let n_series = 2000;
     let (mut squares, mut plain, mut widened) = ([0.0; 5], [0.0; 5], [0.0; 5]);
     for seed in 0..n_series {

@@ -150,7 +150,8 @@ fn intervals_of_more_confidence_hold_those_of_less() {
     }
 }
 
-/// The 5th, 50th and 95th percentile of widths of 95 % over those of a forecast that knows the law, at each lead of [`WATCHED`].
+/// The 5th, 50th and 95th percentile of widths of 95 % over those of a forecast that knows the law, at each lead of
+/// [`WATCHED`].
 fn widths_of_auto(n: usize, coefficient: f64, variance: impl Fn(usize) -> f64) -> [[f64; 3]; 4] {
     let forecasts: Vec<Forecast> =
         (0..60).map(|seed| fitted("AUTO", &ar1(coefficient, n, 1000 + seed)).predictor().forecast(30)).collect();
@@ -255,8 +256,8 @@ fn exponential_smoothing_covers_what_it_says_on_a_level_that_wanders() {
         level + 0.7 * error
     };
     let series: Vec<f64> = (0..20_600).map(step).collect();
-    // Errors at lead 30 follow alpha, which takes thousands to be known well; and those of a level that wanders agree with
-    // each other over all 30 leads, which leaves a deviation of 0.02.
+    // Errors at lead 30 follow alpha, which takes thousands to be known well; and those of a level that wanders agree
+    // with each other over all 30 leads, which leaves a deviation of 0.02.
     check_coverage_of("ETS(A,N,N)", &series, 3_000, 0.05);
     check_coverage_of("ETS(A,Ad,N)", &series[1_500..], 1_500, 0.06);
 }

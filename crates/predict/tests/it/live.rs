@@ -1,5 +1,5 @@
-//! A series from its first sample on: who speaks when, what gaps, failures and cancelled fits do, and that nothing depends on where fits
-//! are made, where a life was interrupted, or who took it over.
+//! A series from its first sample on: who speaks when, what gaps, failures and cancelled fits do, and that nothing
+//! depends on where fits are made, where a life was interrupted, or who took it over.
 
 use predict::{Backtest, FitError, Forecast, Live, LiveFleet, Policy, RestoreError, Spec, fit};
 use proptest::prelude::*;

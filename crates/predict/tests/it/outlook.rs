@@ -52,8 +52,8 @@ fn a_day_s_and_a_week_s_shape_are_found() {
             n += 1.0;
         }
     }
-    // The last day's value has the noise of one sample and is wrong about the first and last day of each week; a profile of
-    // five weeks knows both.
+    // The last day's value has the noise of one sample and is wrong about the first and last day of each week; a
+    // profile of five weeks knows both.
     assert!(ours / n < 0.75, "{}", ours / n);
     assert!(ours < 0.5 * naive, "{} is not half of {}", ours / n, naive / n);
     assert!(outlook.season_weight().is_some_and(|season| season > 0.7), "{:?}", outlook.season_weight());
@@ -266,8 +266,8 @@ fn paths_reach_what_a_random_walk_reaches() {
     let ever = (0..n_paths).filter(|path| (1..=n_leads).any(|lead| paths.at(lead)[*path] > line)).count();
     let at_end = paths.at(n_leads).iter().filter(|value| **value > line).count();
     let [ever, at_end] = [ever, at_end].map(|n| n as f64 / n_paths as f64);
-    // By the reflection principle twice as probable as being beyond it at the end, less what a drift and whole steps take
-    // away. Errors that had nothing to do with each other would make it nearly certain.
+    // By the reflection principle twice as probable as being beyond it at the end, less what a drift and whole steps
+    // take away. Errors that had nothing to do with each other would make it nearly certain.
     assert!((at_end - 0.16).abs() < 0.02, "{at_end}");
     assert!((1.35..2.0).contains(&(ever / at_end)), "{ever} is not twice {at_end}");
     assert_eq!(paths, outlook.paths(n_paths, n_leads, 7));
@@ -426,7 +426,8 @@ fn series_that_move_together_are_drawn_together() {
         let difference = spread(&joint, lead, |of| of[0] - of[1]);
         let sum = spread(&joint, lead, |of| of[0] + of[1]);
         let with_another = spread(&joint, lead, |of| of[0] + of[2]);
-        // Variances of 1.09 each: 4 of the sum, 0.36 of the difference, 2.09 with a series that has nothing to do with it.
+        // Variances of 1.09 each: 4 of the sum, 0.36 of the difference, 2.09 with a series that has nothing to do with
+        // it.
         assert!((difference / alone - (0.36 / 1.09_f64).sqrt()).abs() < 0.12, "lead {lead}: {difference} of {alone}");
         assert!((sum / alone - (4.0 / 1.09_f64).sqrt()).abs() < 0.15, "lead {lead}: {sum} of {alone}");
         assert!(

@@ -211,8 +211,8 @@ fn a_sensor_that_looks_back_is_seen_through() {
     }
 }
 
-/// Half a minute after a model was fitted to 100 samples, over 300 worlds; the standard deviation of the share is 0.013.
-/// Worlds that switch are left out: what has not been seen cannot be known.
+/// Half a minute after a model was fitted to 100 samples, over 300 worlds; the standard deviation of the share is
+/// 0.013. Worlds that switch are left out: what has not been seen cannot be known.
 #[test]
 fn soon_after_the_start_intervals_are_wide_rather_than_wrong() {
     for (name, cpu_seconds, least) in [("wandering", 10.0, 0.91), ("rough", 10.0, 0.93), ("rough", 60.0, 0.93)] {

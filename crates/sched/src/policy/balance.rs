@@ -18,8 +18,9 @@ pub struct Balance {
 
 /// Balances `cost` seconds of work: with probability `p` each, workers end no later than the time that comes out.
 ///
-/// `free_at` is when each worker can begin, in seconds from now; infinite for one that is not to be had. What a worker does by some time grows
-/// with the time, which is found by that. Workers that do not pay are left out by that: their start alone takes longer.
+/// `free_at` is when each worker can begin, in seconds from now; infinite for one that is not to be had. What a worker
+/// does by some time grows with the time, which is found by that. Workers that do not pay are left out by that: their
+/// start alone takes longer.
 ///
 /// # Panics
 /// When no worker is to be had.
@@ -35,10 +36,11 @@ pub fn balance(workers: &[Worker], free_at: &[f64], cost: f64, mean_cost: f64, p
     Balance { seconds, shares: (0..workers.len()).map(|worker| done(worker, seconds)).collect() }
 }
 
-/// The time in seconds at which so much work is done, or at most `precision` of it more; `done` never falls as time goes by, and exceeds any work in
-/// the end. The search begins `near` a time.
+/// The time in seconds at which so much work is done, or at most `precision` of it more; `done` never falls as time
+/// goes by, and exceeds any work in the end. The search begins `near` a time.
 ///
-/// Work comes along straight lines for the most part, so that every other step follows the line between the two times that are left.
+/// Work comes along straight lines for the most part, so that every other step follows the line between the two times
+/// that are left.
 pub fn time_of(work: f64, near: f64, precision: f64, done: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut below) = (0.0, -work);
     let (mut high, mut above) = (near, done(near) - work);

@@ -1,12 +1,13 @@
-//! A predicted split that is corrected by work stealing: a worker that ends early takes over the units that stragglers are
-//! forecast not to finish in time, or runs the slowest of those units a second time (speculative execution).
+//! A predicted split that is corrected by work stealing: a worker that ends early takes over the units that stragglers
+//! are forecast not to finish in time, or runs the slowest of those units a second time (speculative execution).
 
 use std::collections::BTreeSet;
 
 use super::upfront::{deal, serve};
 use super::{Action, Event, Policy, State, balance, predicted};
 
-/// A unit runs twice if the second run is forecast to end in less than this part of the time that the first still needs.
+/// A unit runs twice if the second run is forecast to end in less than this part of the time that the first still
+/// needs.
 const TWIN_GAIN: f64 = 0.8;
 
 pub struct Corrected {

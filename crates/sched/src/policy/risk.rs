@@ -1,4 +1,5 @@
-//! The split that is best if things go badly: over joint draws of what all workers give, its makespan has the least quantile of some height.
+//! The split that is best if things go badly: over joint draws of what all workers give, its makespan has the least
+//! quantile of some height.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -8,10 +9,11 @@ use super::predicted::shares;
 use super::upfront::{deal, leftover};
 use super::{Action, Event, Policy, State};
 
-/// Splits are tried in which each worker ends in time with one of these probabilities: the surer, the less an erratic worker gets.
+/// Splits are tried in which each worker ends in time with one of these probabilities: the surer, the less an erratic
+/// worker gets.
 ///
-/// A search over all splits finds lower quantiles than these have and does worse in simulated runs, with every model that was tried: it
-/// trusts the tails of forecasts, and takes workers to be independent.
+/// A search over all splits finds lower quantiles than these have and does worse in simulated runs, with every model
+/// that was tried: it trusts the tails of forecasts, and takes workers to be independent.
 const TRIED: [f64; 7] = [0.25, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95];
 /// Joint draws: twenty lie beyond the 0.9 quantile.
 const N_DRAWS: usize = 200;

@@ -20,7 +20,8 @@ pub enum Spec {
     SelfScheduled(usize),
     /// An equal part of what is left to whoever is idle, but no fewer units than that (Polychronopoulos and Kuck 1987).
     Guided(usize),
-    /// Rounds that give away a part of what is left, one in so many, in equal chunks (Hummel, Schonberg and Flynn 1992).
+    /// Rounds that give away a part of what is left, one in so many, in equal chunks (Hummel, Schonberg and Flynn
+    /// 1992).
     Factoring(f64),
     /// The same, in chunks by speed (Hummel and others 1996).
     WeightedFactoring(f64),

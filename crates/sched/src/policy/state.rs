@@ -166,7 +166,8 @@ impl State {
         Some((seconds - (self.now - chunk.unit_began)).max(0.0))
     }
 
-    /// The probability with which a unit was forecast to take no longer than that on a worker with such a curve; nothing before costs are known.
+    /// The probability with which a unit was forecast to take no longer than that on a worker with such a curve;
+    /// nothing before costs are known.
     #[must_use]
     pub fn unit_within(&self, worker: usize, curve: &Arc<Curve>, unit: usize, seconds: f64) -> Option<f64> {
         let spread = self.cost_spread.standard_deviation()?;
@@ -217,7 +218,8 @@ impl<'a> Dealer<'a> {
         Self { work: &state.work, pool: state.pool.iter().cloned().peekable(), start: None }
     }
 
-    /// Units that cost about so much, one after the other; at most up to the end of a part of the pool. None are left where it gives nothing.
+    /// Units that cost about so much, one after the other; at most up to the end of a part of the pool. None are left
+    /// where it gives nothing.
     pub fn next_of_cost(&mut self, cost: f64) -> Option<Range<usize>> {
         self.next_by(|work, start, end| work.end_of(start, end, cost).max(start + 1))
     }

@@ -207,7 +207,8 @@ fn costs_that_are_off_by_ten_times_are_learned() {
 fn a_unit_that_is_larger_than_all_others_decides_how_long_it_takes() {
     let mut costs = vec![1.0; 100];
     costs[70] = 300.0;
-    // Nobody can be done earlier than after the large one, which makes 1.5 of the bound; behind others it waits for these.
+    // Nobody can be done earlier than after the large one, which makes 1.5 of the bound; behind others it waits for
+    // these.
     let policies = [("CORRECTED(q=0.5)", 2.1), ("PREDICTED(q=0.5)", 2.1), ("SELF(1)", 2.1)];
     check_within(&costs, &costs, [turns("one", 600, 0.0), turns("two", 600, 0.0)], &policies);
 }

@@ -99,7 +99,8 @@ impl Store {
     }
 
     fn read_blocks(&mut self, slot: u32, first: usize) -> Result<(), Lost> {
-        // As much as was read right before this: what is read in a row is read twice as much at a time, until the limit.
+        // As much as was read right before this: what is read in a row is read twice as much at a time, until the
+        // limit.
         let n_wanted = self.n_read_before(slot, first).clamp(1, N_READ_AHEAD);
         let container = self.catalogue.containers.get_mut(&slot).expect("the container is known");
         let loaded = container.loaded.as_mut().expect("the container is loaded");

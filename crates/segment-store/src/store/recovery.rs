@@ -22,7 +22,8 @@ impl Store {
     pub(super) fn log(&mut self, record: &Record) -> std::io::Result<()> {
         let bytes = record.to_bytes();
         if let Err(error) = self.storage.append(journal::NAME, &bytes) {
-            // What would follow a half-written record would never be read. If this fails too, the next process cuts it off.
+            // What would follow a half-written record would never be read. If this fails too, the next process cuts it
+            // off.
             let _ = self.storage.cut(journal::NAME, self.n_journal);
             return Err(error);
         }
@@ -30,7 +31,8 @@ impl Store {
         Ok(())
     }
 
-    /// Writes a snapshot when much of the journal would have to be read without it, and the journal anew when most of it is of what is gone.
+    /// Writes a snapshot when much of the journal would have to be read without it, and the journal anew when most of
+    /// it is of what is gone.
     pub(super) fn snapshot_when_due(&mut self) {
         let tail = self.settings.tail_bytes;
         let n_due = (self.n_snapshot / TAIL_SHARE).clamp(tail, TAIL_TIMES.saturating_mul(tail));

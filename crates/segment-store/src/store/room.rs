@@ -7,7 +7,8 @@ use crate::journal::Record;
 use crate::settings::Policy;
 
 impl Store {
-    /// Brings memory down to seven eighths of its budget once that is used; one pass over the anchors for many containers.
+    /// Brings memory down to seven eighths of its budget once that is used; one pass over the anchors for many
+    /// containers.
     pub(super) fn make_room_in_memory(&mut self) {
         if self.statistics.resident_bytes <= self.settings.memory_bytes {
             return;

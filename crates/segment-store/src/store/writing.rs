@@ -48,7 +48,8 @@ pub(super) fn slot_of(value: u64) -> u32 {
 }
 
 impl Store {
-    /// Writes what is still in memory only of all runs, so that it outlives the process. What comes next is in containers of its own.
+    /// Writes what is still in memory only of all runs, so that it outlives the process. What comes next is in
+    /// containers of its own.
     pub fn flush(&mut self) {
         let all: Vec<(Run, Writing)> = self.active.keys().copied().collect();
         for key in all {
@@ -142,7 +143,8 @@ impl Store {
         self.statistics.n_ever += bytes.len() as u64;
     }
 
-    /// Writes a container that is full or finished. One that cannot be written is forgotten: whoever needs it asks for it.
+    /// Writes a container that is full or finished. One that cannot be written is forgotten: whoever needs it asks for
+    /// it.
     fn seal(&mut self, key: (Run, Writing)) {
         let run = key.0;
         let Some(active) = self.active.remove(&key).filter(|active| !active.data.is_empty()) else {

@@ -72,7 +72,8 @@ fn a_store_is_for_one_process_one_key_and_one_kind_of_anchors() {
     assert!(matches!(reopened(small()), Err(OpenError::Format)));
 }
 
-/// Pieces of what came before, with a few new bytes between them: each end of a piece leads somewhere else than the last time.
+/// Pieces of what came before, with a few new bytes between them: each end of a piece leads somewhere else than the
+/// last time.
 fn pieces() -> Vec<u8> {
     let mut data = noise(5, 300_000);
     for i in 0..400 {
@@ -83,7 +84,8 @@ fn pieces() -> Vec<u8> {
     data
 }
 
-/// How many bytes it takes to send [`pieces`] again after a restart of both ends, before which `damage` was done to the sender's folder.
+/// How many bytes it takes to send [`pieces`] again after a restart of both ends, before which `damage` was done to the
+/// sender's folder.
 fn n_wire_after_restart(damage: impl Fn(&std::path::Path)) -> usize {
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let mut n_wire = 0;

@@ -2,8 +2,8 @@
 //!
 //! Whoever can go elsewhere does, so first all divide everything as if nobody were confined. Where those that are
 //! confined to a set of cores would have more than is there, they divide that set among themselves and the others the
-//! rest, the scarcest set first: this is max-min fairness, since parts can be had together exactly if no set has to give
-//! more than it has (Hall's condition).
+//! rest, the scarcest set first: this is max-min fairness, since parts can be had together exactly if no set has to
+//! give more than it has (Hall's condition).
 
 use super::fair::{Claim, divide};
 

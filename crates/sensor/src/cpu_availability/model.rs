@@ -158,7 +158,8 @@ impl Scene {
         let n_cores = capacity.round().max(1.0) as u32;
         let crowd = Crowd { n_cores, n_residents, n_visitors: visitors().count() as u32 };
         let [.., newcomer] = parts else { return };
-        // As a fluid they would have this. Where others have much of it, or groups do not share evenly, the fluid stands.
+        // As a fluid they would have this. Where others have much of it, or groups do not share evenly, the fluid
+        // stands.
         let even = (capacity / crowd.n_tasks()).min(1.0);
         if (*newcomer / f64::from(n_threads) - even).abs() > UNEVEN_MAX * even {
             return;
@@ -216,8 +217,8 @@ impl Scene {
 
     /// Computes the effect of rows of brief processes beside `n_threads` more that stay.
     ///
-    /// Each of them is put where least is to do when it is started: on a core that nobody stays on as long as there is one,
-    /// and on any otherwise. So together they are as one task on each of these cores, however many rows they are.
+    /// Each of them is put where least is to do when it is started: on a core that nobody stays on as long as there is
+    /// one, and on any otherwise. So together they are as one task on each of these cores, however many rows they are.
     fn brief(&self, n_threads: u32) -> Brief {
         let sum = |is_brief: bool, count: fn(&Task) -> f64| -> f64 {
             self.tasks.iter().filter(|task| task.is_brief == is_brief).map(count).sum()
@@ -351,13 +352,15 @@ mod tests {
     fn on_two_cores_tasks_that_sleep_at_times_meet_each_other_more_than_the_newcomer() {
         // Only all three are too many. Then it gets 0.8 and they 0.6 each: sets weigh 1, 2, 1 / 0.6.
         check(&scene(2, &[half(), half()]), 1, (3.0 + 0.8 / 0.6) / (3.0 + 1.0 / 0.6));
-        // Beside a spinner each waits for one of them: sets weigh 1, 2 of 1 / (1/2), 1 of 4; the newcomer gets 1, 3/4, 1/2.
+        // Beside a spinner each waits for one of them: sets weigh 1, 2 of 1 / (1/2), 1 of 4; the newcomer gets 1, 3/4,
+        // 1/2.
         check(&scene(2, &[half(), half(), spinner()]), 1, (1.0 + 4.0 * 0.75 + 4.0 * 0.5) / 9.0);
     }
 
     #[test]
     fn three_that_burst_leave_what_real_ones_left() {
-        // Real tests on two cores got 0.79 (0.78 to 0.81) alone and 1.07 (1.05 to 1.07) together, less 1 % that was stolen.
+        // Real tests on two cores got 0.79 (0.78 to 0.81) alone and 1.07 (1.05 to 1.07) together, less 1 % that was
+        // stolen.
         let three = scene(2, &[half(), half(), half()]);
         assert!((three.cores_for(1) - 0.79).abs() < 0.015, "{}", three.cores_for(1));
         assert!((three.cores_for(2) - 1.07).abs() < 0.015, "{}", three.cores_for(2));

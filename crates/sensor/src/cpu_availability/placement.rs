@@ -42,8 +42,8 @@ impl Crowd {
         let cores = f64::from(n_cores);
         let (on_short, on_long) = (1.0 / f64::from(n_least), 1.0 / f64::from(n_least + 1));
         let others = f64::from(n_residents - 1);
-        // Residents have different cores, and a visitor makes any of the shortest queues longer. Of `n_long` long queues
-        // on the other cores, each other resident has its part.
+        // Residents have different cores, and a visitor makes any of the shortest queues longer. Of `n_long` long
+        // queues on the other cores, each other resident has its part.
         let work_beside = |part: f64, n_long: f64| {
             let chance_long = n_long / (cores - 1.0);
             cores - part - others * (chance_long * on_long + (1.0 - chance_long) * on_short)

@@ -1,7 +1,7 @@
 //! The kernel's records of tasks that ended: its messages of the family `TASKSTATS`, taken apart.
 //!
-//! Formats: `Documentation/accounting/taskstats.rst`, `include/uapi/linux/{netlink,genetlink,taskstats}.h`. Numbers are in
-//! the host's order of bytes. The crates for it follow no ended tasks or bring a runtime along.
+//! Formats: `Documentation/accounting/taskstats.rst`, `include/uapi/linux/{netlink,genetlink,taskstats}.h`. Numbers are
+//! in the host's order of bytes. The crates for it follow no ended tasks or bring a runtime along.
 
 /// The least length of the text of `struct taskstats`, up to the last field that is read.
 const STATS_LEN_MIN: usize = 152;

@@ -238,8 +238,8 @@ impl CpuAvailability {
 
 /// Returns the time that a task had and wanted of the cores while it was given the hypervisor's part of them.
 ///
-/// The kernel counts as used neither what was stolen nor, mostly, what interrupts took meanwhile; the task wanted a core
-/// during both.
+/// The kernel counts as used neither what was stolen nor, mostly, what interrupts took meanwhile; the task wanted a
+/// core during both.
 fn wanted(used: f64, waited: f64, core: u64, spending: &Spending) -> Work {
     let used = (used / spending.delivered).min(1.0);
     let left = spending.left.get(&core).copied().unwrap_or(1.0);

@@ -5,7 +5,8 @@
 //! moment alone is a poor witness, since programs that wake up by the clock wake up when the sensor does.
 //!
 //! Pressure is counted on each core by itself, and what the kernel says is the mean over the cores that had something
-//! to do (`collect_percpu_times` of `kernel/sched/psi.c`): with a task waiting on each of two cores all the time it is 1.
+//! to do (`collect_percpu_times` of `kernel/sched/psi.c`): with a task waiting on each of two cores all the time it is
+//! 1.
 
 use std::{path::Path, time::Duration};
 

@@ -1,5 +1,5 @@
-//! CSV in which empty lines are seen and comments are not: the reader of the csv crate passes over empty lines, as RFC 4180
-//! has none, and takes each line that begins with `#` for a comment, also `#N/A` and a header `#time,load`.
+//! CSV in which empty lines are seen and comments are not: the reader of the csv crate passes over empty lines, as RFC
+//! 4180 has none, and takes each line that begins with `#` for a comment, also `#N/A` and a header `#time,load`.
 
 use std::io::{self, Read};
 

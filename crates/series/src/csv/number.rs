@@ -117,7 +117,8 @@ pub(super) fn is_number(cell: &str) -> bool {
     [DecimalMark::Point, DecimalMark::Comma].into_iter().any(|mark| parse(cell, mark).is_some())
 }
 
-/// Whether a cell is meant as a number, readable or not: `1_000`, `0x10`, `12 %`, `$5`, `(5)`, `inf`. A name such as `5m` is none.
+/// Whether a cell is meant as a number, readable or not: `1_000`, `0x10`, `12 %`, `$5`, `(5)`, `inf`. A name such as
+/// `5m` is none.
 pub(super) fn is_meant_as_number(cell: &str) -> bool {
     let unsigned = cell.trim_start_matches(['+', '-', '\u{2212}', '.', ',', '(', '$', '€', '£', '¥', ' ']);
     let is_of_number = |char: char| char.is_numeric() || GROUP_MARKS.contains(&char) || " _.,%()$€£¥".contains(char);

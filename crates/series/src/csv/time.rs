@@ -1,8 +1,9 @@
-//! Times in cells: those that [`Timestamp`] reads; days with points, `21.11.2026` and `21.11.2026 09:00`; months, quarters, weeks
-//! and years, `1949-01`, `2024Q3`, `2026-W05` and `1949`; and numbers since 1970.
+//! Times in cells: those that [`Timestamp`] reads; days with points, `21.11.2026` and `21.11.2026 09:00`; months,
+//! quarters, weeks and years, `1949-01`, `2024Q3`, `2026-W05` and `1949`; and numbers since 1970.
 //!
-//! A number is in seconds since 1970, or with 12 digits and more in milli-, micro- or nanoseconds. In a column in which all
-//! numbers are years, months such as 194901, or days such as 19490101 with or without a time of day, numbers are those.
+//! A number is in seconds since 1970, or with 12 digits and more in milli-, micro- or nanoseconds. In a column in which
+//! all numbers are years, months such as 194901, or days such as 19490101 with or without a time of day, numbers are
+//! those.
 
 use jiff::civil::{Date, DateTime, ISOWeekDate, Weekday};
 use units::Timestamp;
@@ -75,7 +76,8 @@ pub(super) fn timestamp(nanos: Option<i128>) -> Result<Timestamp, NoTime> {
     nanos.and_then(|nanos| i64::try_from(nanos).ok()).map(Timestamp::from_nanos).ok_or(NoTime::OutOfRange)
 }
 
-/// Whether a cell is meant as a date, readable or not: `2026-11-21`, `21.11.2026`, `11/21/26`, `2026-11`, `2026Q4`, `2026-W47`.
+/// Whether a cell is meant as a date, readable or not: `2026-11-21`, `21.11.2026`, `11/21/26`, `2026-11`, `2026Q4`,
+/// `2026-W47`.
 pub(super) fn is_meant_as_date(cell: &str) -> bool {
     let unsigned = cell.strip_prefix(['-', '+']).filter(|_| has_long_year(cell)).unwrap_or(cell);
     let day = unsigned.split([' ', 'T']).next().unwrap_or_default();

@@ -1,7 +1,7 @@
 //! A file that all ranks have open, by MPI-IO.
 //!
-//! The crate `mpi` has no files, so the calls are made here. Nothing else in this crate is unsafe. Unlike communicators, files give errors
-//! back unless told otherwise.
+//! The crate `mpi` has no files, so the calls are made here. Nothing else in this crate is unsafe. Unlike
+//! communicators, files give errors back unless told otherwise.
 
 use std::ffi::CString;
 use std::mem::MaybeUninit;
@@ -43,8 +43,9 @@ impl File {
             .map_err(|_| Failure::usage(format!("`{}` has a zero byte in it, which no file has", path.display())))?;
         let mut handle = MaybeUninit::<ffi::MPI_File>::uninit();
         let mut hints = MaybeUninit::<ffi::MPI_Info>::uninit();
-        // SAFETY: MPI is begun as long as there is a communicator; the name ends with a zero; `hints` is made before it is used, and freed
-        // after the call that copies it; the handle is read only where the call says that it was set.
+        // SAFETY: MPI is begun as long as there is a communicator; the name ends with a zero; `hints` is made before it
+        // is used, and freed after the call that copies it; the handle is read only where the call says that it was
+        // set.
         let code = unsafe {
             ffi::MPI_Info_create(hints.as_mut_ptr());
             let code = ffi::MPI_File_open(
@@ -70,7 +71,8 @@ impl File {
         };
         let (at, n) = (Self::offset(before), Self::count(numbers));
         let mut status = MaybeUninit::<ffi::MPI_Status>::uninit();
-        // SAFETY: the file is open, and there is room for `n` numbers, which nobody else looks at until the call is over.
+        // SAFETY: the file is open, and there is room for `n` numbers, which nobody else looks at until the call is
+        // over.
         let code = unsafe {
             call(
                 self.handle,

@@ -1,4 +1,5 @@
-//! Greetings: how whoever connects and whoever listens prove to each other that they have the same token, which neither shows.
+//! Greetings: how whoever connects and whoever listens prove to each other that they have the same token, which neither
+//! shows.
 
 use bytes::{BufMut, BytesMut};
 use secret::proof::{Nonce, Proof};

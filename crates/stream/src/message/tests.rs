@@ -123,7 +123,8 @@ fn what_no_reader_would_take_is_not_written() {
     assert!(refused(&Message::Request(Request { id: 1, ask })).starts_with("a request with 1048"));
 }
 
-/// 4,096 names of as many bytes as there may be come to less than a frame without the units that a writer may leave out.
+/// 4,096 names of as many bytes as there may be come to less than a frame without the units that a writer may leave
+/// out.
 #[test]
 fn a_description_is_written_no_longer_than_it_was_read() {
     let signal = |at: usize| format!(r#"{{"id":"{at:0>242}"}}"#);

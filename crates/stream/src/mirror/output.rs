@@ -55,8 +55,8 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// Says what the stream carries, to those who read it and to all who come later. Where that does not fit into a frame, the status tells
-    /// so, and no message is sent until another description comes.
+    /// Says what the stream carries, to those who read it and to all who come later. Where that does not fit into a
+    /// frame, the status tells so, and no message is sent until another description comes.
     pub fn describe(&mut self, description: &Description) {
         let mut bytes = BytesMut::new();
         let encoded = description.encode(&mut bytes);
@@ -86,7 +86,8 @@ impl Outputs {
         self.described.subscribe()
     }
 
-    /// Sends a message to every reader. Nothing is made of it where there is none. One that fits into no frame is counted.
+    /// Sends a message to every reader. Nothing is made of it where there is none. One that fits into no frame is
+    /// counted.
     pub fn send(&mut self, message: &impl Payload) {
         self.add(|turn| message.encode(turn));
     }
@@ -99,7 +100,8 @@ impl Outputs {
         }
     }
 
-    /// Sends a message over a line, to nobody else. Over one that has nobody at its other end it waits, until that is known.
+    /// Sends a message over a line, to nobody else. Over one that has nobody at its other end it waits, until that is
+    /// known.
     ///
     /// # Panics
     /// When there is no such line.
@@ -107,8 +109,8 @@ impl Outputs {
         self.line(line).add(|turn| message.encode(turn));
     }
 
-    /// Puts the other end of this socket at the other end of a line, in place of what was there. What was sent over the line and is
-    /// not gone yet is left out.
+    /// Puts the other end of this socket at the other end of a line, in place of what was there. What was sent over the
+    /// line and is not gone yet is left out.
     ///
     /// # Panics
     /// When there is no such line.
@@ -212,8 +214,8 @@ pub(super) async fn accept<H: Handler>(
     }
 }
 
-/// Writes the stream to a place, again and again where it can be had again. What is sent while there is no connection waits, as
-/// for any slow reader.
+/// Writes the stream to a place, again and again where it can be had again. What is sent while there is no connection
+/// waits, as for any slow reader.
 pub(super) async fn run_target<H: Handler>(
     core: Core<H>,
     endpoint: Endpoint,

@@ -216,8 +216,8 @@ fn refusal(reason: &str) -> Bytes {
     reply(0, Answer::Refused { reason: reason.to_owned() }, 0, &[])
 }
 
-/// A reply and the frames that follow it as bytes. What it repeats of a request is cut; one that fits into no frame becomes a refusal
-/// that says so.
+/// A reply and the frames that follow it as bytes. What it repeats of a request is cut; one that fits into no frame
+/// becomes a refusal that says so.
 ///
 /// # Panics
 /// Never: a refusal that was cut fits.

@@ -85,10 +85,11 @@ pub(super) fn or_panic(ended: Result<(), JoinError>) {
 }
 
 impl Entered {
-    /// Lets the visitor in: encrypts, and has it prove that it has the token where one is wanted. Then `serve` has the connection, what
-    /// came by it so far, and the place, which it has to keep.
+    /// Lets the visitor in: encrypts, and has it prove that it has the token where one is wanted. Then `serve` has the
+    /// connection, what came by it so far, and the place, which it has to keep.
     ///
-    /// A reader has nothing to say, so without a token it is a guest at once. Others are guests from their first whole frame on.
+    /// A reader has nothing to say, so without a token it is a guest at once. Others are guests from their first whole
+    /// frame on.
     pub(super) async fn welcomed<F: Future<Output = Result<(), ReadError>>>(
         self,
         wants_token: bool,

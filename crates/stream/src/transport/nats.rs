@@ -1,7 +1,7 @@
 //! NATS: subjects that messages are published to, and JetStream streams that keep them.
 //!
-//! A connection that breaks is not mended in here: who holds it is told, and opens it again when its turn comes, as with every other
-//! transport, so that counters and backlogs mean the same.
+//! A connection that breaks is not mended in here: who holds it is told, and opens it again when its turn comes, as
+//! with every other transport, so that counters and backlogs mean the same.
 
 mod asking;
 mod bucket;
@@ -28,7 +28,8 @@ use crate::endpoint::Endpoint;
 use crate::error::OpenError;
 use crate::security::Security;
 
-/// Connects to the NATS server that `security` names, for whoever speaks to it beside endpoints. The client mends a connection that breaks.
+/// Connects to the NATS server that `security` names, for whoever speaks to it beside endpoints. The client mends a
+/// connection that breaks.
 ///
 /// # Errors
 /// [`OpenError`] when that cannot be had within 10 s.

@@ -129,7 +129,8 @@ pub(super) async fn connect(
     Ok(connection)
 }
 
-/// Whoever tries a free port of its own machine again and again gets connected to itself some day, and would keep the port from who should listen there.
+/// Whoever tries a free port of its own machine again and again gets connected to itself some day, and would keep the
+/// port from who should listen there.
 fn refuse_itself(stream: &TcpStream) -> io::Result<()> {
     if stream.local_addr()? == stream.peer_addr()? {
         return Err(io::ErrorKind::ConnectionRefused.into());

@@ -17,8 +17,8 @@ pub(crate) const DATAGRAM_BYTES_MAX: usize = 65_507;
 /// Some thousand datagrams that wait while a component computes.
 const RECEIVE_BYTES: usize = 4 << 20;
 
-/// Receives what comes to the port; of a multicast group, what is sent to it by the interface that the endpoint names, or else by any that has
-/// a route to it.
+/// Receives what comes to the port; of a multicast group, what is sent to it by the interface that the endpoint names,
+/// or else by any that has a route to it.
 pub(super) async fn source(endpoint: &Endpoint, security: &Security) -> Result<UdpSocket, OpenError> {
     let (address, multicast) = resolve(endpoint, security).await?;
     receiver(address, multicast).map_err(io_error(endpoint))

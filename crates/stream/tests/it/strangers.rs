@@ -16,7 +16,8 @@ use crate::world::{PassOn, collector, endpoint, path, sample, with_token, writer
 /// Many more than strangers have places, and than processes usually have descriptors.
 const N_SILENT: usize = 1300;
 
-/// How many of them stay connected: 36 more than strangers have places here, where several tests share the descriptors of a process.
+/// How many of them stay connected: 36 more than strangers have places here, where several tests share the descriptors
+/// of a process.
 const N_HELD: usize = 100;
 
 fn few_strangers() -> Door {

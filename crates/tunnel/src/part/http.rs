@@ -1,7 +1,8 @@
 //! HTTP/1.1 (RFC 9112): heads in a lane of their own, bodies in another.
 //!
-//! It sees one direction alone and so does not know which request an answer is to: after the answer to HEAD, which has a length and no body, it
-//! takes heads for bodies until that length has passed. What is no HTTP, an upgrade included, is all body from there on.
+//! It sees one direction alone and so does not know which request an answer is to: after the answer to HEAD, which has
+//! a length and no body, it takes heads for bodies until that length has passed. What is no HTTP, an upgrade included,
+//! is all body from there on.
 
 use super::{Component, Part};
 

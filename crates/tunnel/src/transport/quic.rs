@@ -1,4 +1,5 @@
-//! QUIC between two ends, in place of TLS over TCP: one stream in both directions, whose end is the end of the connection.
+//! QUIC between two ends, in place of TLS over TCP: one stream in both directions, whose end is the end of the
+//! connection.
 
 use std::io;
 use std::net::SocketAddr;

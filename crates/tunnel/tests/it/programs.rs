@@ -16,7 +16,8 @@ pub async fn check_echo(address: SocketAddr, data: &[u8]) {
     assert!(heard == data, "{} bytes came back of {}", heard.len(), data.len());
 }
 
-/// All that comes while `data` and an end are said: at the same time, as an echo would otherwise block once all buffers are full.
+/// All that comes while `data` and an end are said: at the same time, as an echo would otherwise block once all buffers
+/// are full.
 async fn say_and_hear(stream: TcpStream, data: &[u8]) -> Vec<u8> {
     let (mut reader, mut writer) = stream.into_split();
     let say = async {

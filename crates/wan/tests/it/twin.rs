@@ -47,8 +47,8 @@ pub fn watch() -> Watch {
     Watch::new(Arc::new(clock::System::start()))
 }
 
-/// Sends datagrams into the first link of [`plan`], and compares what comes out of it with what the model says: the same ones, none
-/// earlier by more than `early`, in the order of their delays.
+/// Sends datagrams into the first link of [`plan`], and compares what comes out of it with what the model says: the
+/// same ones, none earlier by more than `early`, in the order of their delays.
 pub fn check_datagrams(from: &UdpSocket, to: &UdpSocket, early: Duration) {
     let mut link = plan().link(0).unwrap();
     let delays: BTreeMap<u8, Duration> = (0..N_DATAGRAMS)

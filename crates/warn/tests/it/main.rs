@@ -111,6 +111,7 @@ fn signals_that_wander_together_keep_their_difference() {
     let record = &difference.record;
     let n: usize = record.bins().iter().map(|bin| bin.n).sum();
     let stated: f64 = record.bins().iter().map(|bin| bin.stated * bin.n as f64).sum::<f64>() / n as f64;
-    // Correlations are held to none until they are known, which makes it a little too probable; drawn apart, it would be nearly certain.
+    // Correlations are held to none until they are known, which makes it a little too probable; drawn apart, it would
+    // be nearly certain.
     assert!((0.02..0.4).contains(&rate) && (stated - rate).abs() < 0.12, "{stated} {rate}");
 }

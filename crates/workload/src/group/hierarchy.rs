@@ -69,8 +69,8 @@ impl Place {
 
     /// Makes a group that the controller is at work in.
     ///
-    /// Below this process's own group if it may have such children, or else beside it, or further up: in version 2 a group
-    /// with processes in it has no children with controllers, the top excepted.
+    /// Below this process's own group if it may have such children, or else beside it, or further up: in version 2 a
+    /// group with processes in it has no children with controllers, the top excepted.
     ///
     /// # Errors
     /// With where it was tried first, and what the system said there.

@@ -1,6 +1,7 @@
 //! A control group with a limit on memory or on the speed of a device, for programs that are to be short of it.
 //!
-//! Files: `Documentation/admin-guide/cgroup-v1/memory.rst` and `blkio-controller.rst` for version 1, `Documentation/admin-guide/cgroup-v2.rst` for version 2.
+//! Files: `Documentation/admin-guide/cgroup-v1/memory.rst` and `blkio-controller.rst` for version 1,
+//! `Documentation/admin-guide/cgroup-v2.rst` for version 2.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -16,7 +17,8 @@ use crate::LoadError;
 const N_TRIES: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// A control group whose processes together have too little of something. Removed when dropped, if no process is in it any more.
+/// A control group whose processes together have too little of something. Removed when dropped, if no process is in it
+/// any more.
 #[derive(Debug)]
 pub struct ShortGroup(PathBuf);
 
@@ -93,7 +95,8 @@ impl ShortGroup {
 
 impl Drop for ShortGroup {
     fn drop(&mut self) {
-        // What was killed for want of memory is still on its way out. Where a process stays, the group does, to be seen there.
+        // What was killed for want of memory is still on its way out. Where a process stays, the group does, to be seen
+        // there.
         for _ in 0..N_TRIES {
             if fs::remove_dir(&self.0).is_ok() {
                 return;

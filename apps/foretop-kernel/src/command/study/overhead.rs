@@ -120,8 +120,8 @@ fn pairs(case: &Case, n_pairs: usize, bench: &Bench, eye: &mut Eye, work: &mut W
     })
 }
 
-/// Nanoseconds that the work paid for probes, by their prices. Neighbours pass them too: of the passes of system calls the work's share is
-/// known, and of all others as many are its as its counted events may have made.
+/// Nanoseconds that the work paid for probes, by their prices. Neighbours pass them too: of the passes of system calls
+/// the work's share is known, and of all others as many are its as its counted events may have made.
 fn account(pulled: &[(Summary, SubsystemCost)], n_calls: f64) -> f64 {
     let mut by_subsystem: BTreeMap<&str, Passes> = BTreeMap::new();
     for (summary, cost) in pulled {

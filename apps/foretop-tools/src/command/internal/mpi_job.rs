@@ -1,4 +1,5 @@
-//! `foretop internal mpi-job`: what a job of an MPI program looks like from outside, without MPI. Browser tests look at it.
+//! `foretop internal mpi-job`: what a job of an MPI program looks like from outside, without MPI. Browser tests look at
+//! it.
 
 use std::collections::BTreeMap;
 use std::io::Write;

@@ -1,4 +1,5 @@
-//! `foretop mpi noise --local` and `--threads`: what the system takes of this host's cores, in this process and without MPI.
+//! `foretop mpi noise --local` and `--threads`: what the system takes of this host's cores, in this process and without
+//! MPI.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -89,7 +90,8 @@ struct Together {
     )]
     work: Vec<Work>,
 
-    /// Count iterations in which a thread is this much later than its median; the mean latency of an allreduce is always added
+    /// Count iterations in which a thread is this much later than its median; the mean latency of an allreduce is
+    /// always added
     #[arg(long, value_name = "SPAN,...", value_delimiter = ',', value_parser = span::parse, default_value = "2ms,5ms,10ms", conflicts_with = "local", help_heading = "Threads")]
     threshold: Vec<Duration>,
 

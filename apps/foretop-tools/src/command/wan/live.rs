@@ -74,7 +74,8 @@ impl Seen {
     }
 }
 
-/// Shows directions, and sends what they carry, until somebody interrupts; where standard output is no terminal, shows once at the end.
+/// Shows directions, and sends what they carry, until somebody interrupts; where standard output is no terminal, shows
+/// once at the end.
 pub fn show(
     out: &mut dyn Write,
     directions: &[Way],

@@ -111,7 +111,8 @@ pub(super) fn worth(answer: &api::Probability) -> String {
     }
 }
 
-/// `; known for 3h: no day yet`, as long as nothing can be said of days, or of weeks where the answer is about another day.
+/// `; known for 3h: no day yet`, as long as nothing can be said of days, or of weeks where the answer is about another
+/// day.
 fn young(known_seconds: f64, step_seconds: f64, lead_seconds: f64) -> String {
     let is_short = |period_seconds: f64| known_seconds < N_PERIODS_KNOWN * period_seconds;
     // Of an old series no more than this is looked at in such steps.

@@ -57,7 +57,8 @@ impl Horizon {
     /// Returns the number of steps of the series; a started step counts.
     ///
     /// # Errors
-    /// When a length of time meets samples without times, takes too many steps, or ends after the last moment that there is.
+    /// When a length of time meets samples without times, takes too many steps, or ends after the last moment that
+    /// there is.
     pub fn steps(self, series: &Series) -> Result<usize, HorizonError> {
         let n_steps = match (self, series.grid()) {
             (Self::Steps(n_steps), _) => n_steps,

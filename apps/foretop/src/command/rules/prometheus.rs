@@ -57,7 +57,8 @@ fn alerting(rule: &Rule) -> Alerting {
     let name = serde_json::Value::from(rule.name.as_str());
     let (probability, warns) =
         (format!("foretop_probability{{rule={name}}}"), format!("foretop_warning{{rule={name}}} == 1"));
-    // The left side is the value, the right side decides. A rule whose series is silent has no probability, but its warning may stand.
+    // The left side is the value, the right side decides. A rule whose series is silent has no probability, but its
+    // warning may stand.
     let expr = format!("{probability} and {warns} or ({warns}) + 1");
     let (when, within) = (rule.when.to_string(), span::format(rule.within));
     let value = "{{ if gt $value 1.0 }}no sample of late{{ else }}{{ $value | humanizePercentage }}{{ end }}";

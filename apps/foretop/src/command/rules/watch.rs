@@ -98,7 +98,8 @@ impl Watch {
         }
     }
 
-    /// Asks about a rule, says what has changed, and gives its warning if it stands or has just been taken back, and whether that is new.
+    /// Asks about a rule, says what has changed, and gives its warning if it stands or has just been taken back, and
+    /// whether that is new.
     fn ask(
         &self,
         watched: &mut Watched,

@@ -243,8 +243,8 @@ impl State {
         rows
     }
 
-    /// Shares beside bytes say nothing by their size: each unit is sorted by itself, in the order in which the node has them. What has no
-    /// value comes last of its unit.
+    /// Shares beside bytes say nothing by their size: each unit is sorted by itself, in the order in which the node has
+    /// them. What has no value comes last of its unit.
     fn by_value<'a>(&self, rows: Vec<&'a Row>) -> Vec<&'a Row> {
         let mut by_unit: Vec<Vec<&Row>> = Vec::new();
         for row in rows {

@@ -303,7 +303,8 @@ impl Settings {
     /// come through `door`.
     ///
     /// # Errors
-    /// When a name does not resolve, a glob is none, or a file of a token or certificate is not usable. Ranges are for the node to check.
+    /// When a name does not resolve, a glob is none, or a file of a token or certificate is not usable. Ranges are for
+    /// the node to check.
     pub fn to_node_config(&self, watch: Watch, door: Door) -> anyhow::Result<Config> {
         let outlet = |stream: &StreamSection| {
             let mut outlet = stream.to_outlet()?;

@@ -45,7 +45,8 @@ fn substitute(expression: &str) -> String {
     text
 }
 
-/// The words of an expression that are names: `foretop_…` of metrics, and those before `=`, `!=`, `=~` and `!~` of labels.
+/// The words of an expression that are names: `foretop_…` of metrics, and those before `=`, `!=`, `=~` and `!~` of
+/// labels.
 fn names(expression: &str) -> (BTreeSet<&str>, BTreeSet<&str>) {
     let is_in_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     let (mut metrics, mut labels) = (BTreeSet::new(), BTreeSet::new());

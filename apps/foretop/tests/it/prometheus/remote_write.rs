@@ -8,7 +8,8 @@ use testkit::{PATIENCE, wait_until};
 use super::server::Prometheus;
 use crate::node::{Running, folder};
 
-/// Starts a node that writes its load to `url` ten times a second, keeping what it has in `data`. All that it has to write at a time is one batch.
+/// Starts a node that writes its load to `url` ten times a second, keeping what it has in `data`. All that it has to
+/// write at a time is one batch.
 #[track_caller]
 fn start(data: &Path, url: &str) -> Running {
     let config = data.join("foretop.toml");

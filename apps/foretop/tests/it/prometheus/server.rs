@@ -33,7 +33,8 @@ pub struct Prometheus {
 }
 
 impl Prometheus {
-    /// One that keeps what it has in `folder`, scrapes `node`, an address without a scheme, and alerts by `rules.yml` if that is in `folder`.
+    /// One that keeps what it has in `folder`, scrapes `node`, an address without a scheme, and alerts by `rules.yml`
+    /// if that is in `folder`.
     pub fn start(folder: &Path, node: Option<&str>) -> Self {
         let jobs = node.map_or_else(String::new, |node| {
             format!("scrape_configs: [{{job_name: foretop, static_configs: [{{targets: ['{node}']}}]}}]\n")
@@ -133,8 +134,8 @@ impl Prometheus {
         assert_eq!(differences[0].value, 0.0, "lines of one scrape without a series");
     }
 
-    /// Waits for a scrape that succeeds: on a machine that is busy or stopped, Prometheus gives up some scrapes after its second.
-    /// Any other failure of a scrape is a complaint.
+    /// Waits for a scrape that succeeds: on a machine that is busy or stopped, Prometheus gives up some scrapes after
+    /// its second. Any other failure of a scrape is a complaint.
     #[track_caller]
     pub fn check_nothing_was_wrong_with_the_scrapes(&self) {
         wait_until("a scrape succeeds", PATIENCE, || {

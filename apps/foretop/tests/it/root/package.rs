@@ -118,7 +118,8 @@ impl ThrowawayRoot {
             }
             _ => package.to_owned(),
         };
-        // Triggers are other packages' work, such as an index of all manual pages, which takes longer than all else here.
+        // Triggers are other packages' work, such as an index of all manual pages, which takes longer than all else
+        // here.
         self.run(&["dpkg", "--force-unsafe-io", "--no-triggers", action, &package]);
     }
 

@@ -6,7 +6,8 @@ use units::Timestamp;
 
 use super::ScoredLive;
 
-/// Goes up with every change of what is saved, here or in what scores consist of; a state of another version is not read.
+/// Goes up with every change of what is saved, here or in what scores consist of; a state of another version is not
+/// read.
 const VERSION: u32 = 4;
 
 #[derive(Serialize, Deserialize)]

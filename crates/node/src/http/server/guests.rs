@@ -15,8 +15,8 @@ pub(super) const GUESTS_MAX: usize = 512;
 /// The name of this work in the log.
 const ANSWERING: &str = "answering HTTP connections";
 
-/// The places. If all are taken, a newcomer gets that of a guest who asks for nothing, first of the address that has most of them. An address with
-/// less than half as many gets one of theirs in any case.
+/// The places. If all are taken, a newcomer gets that of a guest who asks for nothing, first of the address that has
+/// most of them. An address with less than half as many gets one of theirs in any case.
 #[derive(Default)]
 pub(super) struct Guests(Mutex<Seated>);
 

@@ -60,7 +60,8 @@ impl Autocovariances {
     }
 }
 
-/// gamma(0), …, gamma(n) of (1 - B)^-d a: gamma(0) = G(1 - 2d) / G(1 - d)^2, gamma(k) = gamma(k-1) (k - 1 + d) / (k - d).
+/// gamma(0), …, gamma(n) of (1 - B)^-d a: gamma(0) = G(1 - 2d) / G(1 - d)^2, gamma(k) = gamma(k-1) (k - 1 + d) / (k -
+/// d).
 fn noise(d: f64, n: usize) -> Vec<f64> {
     let mut row = vec![(ln_gamma(1.0 - 2.0 * d) - 2.0 * ln_gamma(1.0 - d)).exp()];
     for k in 1..=n {

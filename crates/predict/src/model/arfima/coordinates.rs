@@ -1,11 +1,12 @@
 //! Coordinates of a search: Fisher's z of partial autocorrelations in the place of coefficients, each inside a box.
 //!
 //! A polynomial has its roots outside the unit circle exactly when its partial autocorrelations r lie in (-1, 1)
-//! (Barndorff-Nielsen and Schou 1973), so that a box keeps the process stationary and invertible. Close to the circle what
-//! counts is by which factor 1 - |r| changes, and that is what z = artanh r measures.
+//! (Barndorff-Nielsen and Schou 1973), so that a box keeps the process stationary and invertible. Close to the circle
+//! what counts is by which factor 1 - |r| changes, and that is what z = artanh r measures.
 //!
-//! Several partial autocorrelations near 1 bring roots far nearer to the circle than any of them is to 1. So that no process takes
-//! longer to forget than anyone watches it for, the polynomial with these partial autocorrelations is one in rho B.
+//! Several partial autocorrelations near 1 bring roots far nearer to the circle than any of them is to 1. So that no
+//! process takes longer to forget than anyone watches it for, the polynomial with these partial autocorrelations is one
+//! in rho B.
 
 use super::super::arma::polynomial::stabilize;
 use super::super::arma::reflection;
@@ -25,8 +26,8 @@ impl Point {
     }
 }
 
-/// rho: a process with its root there takes 2,000 steps to forget two thirds. On host load sampled once a second, which the
-/// kernel averages over 15 minutes, the root is 0.9989.
+/// rho: a process with its root there takes 2,000 steps to forget two thirds. On host load sampled once a second, which
+/// the kernel averages over 15 minutes, the root is 0.9989.
 const ROOT_MAX: f64 = 0.9995;
 
 /// Limit on the partial autocorrelations of the polynomial in rho B; 1 itself is infinitely far away.
@@ -127,7 +128,8 @@ impl Coordinates {
     }
 }
 
-/// The coefficients in B of the polynomial with partial autocorrelations tanh z in rho B, and their derivatives by z, row after row.
+/// The coefficients in B of the polynomial with partial autocorrelations tanh z in rho B, and their derivatives by z,
+/// row after row.
 fn coefficients(z: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let partial: Vec<f64> = z.iter().map(|z| z.tanh()).collect();
     let (mut values, mut slopes) = (reflection::coefficients(&partial), reflection::slopes(&partial));

@@ -1,4 +1,5 @@
-//! The conditional sum of squares of an ARFIMA, as a log-likelihood (Beran 1995): every sample before the first is the mean.
+//! The conditional sum of squares of an ARFIMA, as a log-likelihood (Beran 1995): every sample before the first is the
+//! mean.
 //!
 //! The one-step errors are a = theta(B)^-1 phi(B) (1 - B)^d (z - mu). The fractional difference goes through a Fourier
 //! transform (Jensen and Nielsen 2014). Nothing singular happens at d = 0.5, so that a search can look beyond.
@@ -15,7 +16,8 @@ use crate::effort::spend;
 pub(super) struct Css {
     transform: Transform,
     spectrum: Spectrum,
-    /// Whether the error of each sample counts; those in gaps do not, nor those before phi(B) has all it reaches back to.
+    /// Whether the error of each sample counts; those in gaps do not, nor those before phi(B) has all it reaches back
+    /// to.
     counts: Vec<bool>,
     n_counting: f64,
     latest: Latest,

@@ -10,11 +10,13 @@ use crate::model::linear::Estimates;
 use crate::optimize::positive_definite::inverse;
 use crate::spec::Spec;
 
-/// The likelihood is the exact one at the coefficients, with the mean and the innovation variance that make it greatest, whichever
-/// method they were found by; samples in gaps are bridged as they were for the fit. `None` beyond 20,000 samples.
+/// The likelihood is the exact one at the coefficients, with the mean and the innovation variance that make it
+/// greatest, whichever method they were found by; samples in gaps are bridged as they were for the fit. `None` beyond
+/// 20,000 samples.
 ///
-/// Standard errors come from the derivatives of the one-step errors by phi, theta and d, which is the information matrix of a long
-/// series (Beran 1995). The mean does not depend on the others; its error is that of generalized least squares.
+/// Standard errors come from the derivatives of the one-step errors by phi, theta and d, which is the information
+/// matrix of a long series (Beran 1995). The mean does not depend on the others; its error is that of generalized least
+/// squares.
 pub(crate) fn of(spec: &Spec, estimates: &Estimates, samples: &[f64]) -> Option<Inference> {
     let Scaled { row, is_known, scale, level } = Scaled::of(spec, samples).ok()?;
     if row.len() > N_EXACT_MAX {

@@ -1,4 +1,5 @@
-//! The exact Gaussian log-likelihood of an ARFIMA, its mean and innovation variance at their best (Sowell 1992), and its gradient.
+//! The exact Gaussian log-likelihood of an ARFIMA, its mean and innovation variance at their best (Sowell 1992), and
+//! its gradient.
 //!
 //! One Levinson recursion, of n^2 multiplications, gives the value and, by the formula of Gohberg and Semencul, all
 //! slopes: the rest is of order n log n. What stands for the information matrix is that of the sum of squares.
@@ -57,7 +58,8 @@ impl<'r> Likelihood<'r> {
         Some(Solution { point: point.clone(), mean, innovation_variance })
     }
 
-    /// The mean, the innovation variance and the log-likelihood at a point. Asked twice for the same point, it works once.
+    /// The mean, the innovation variance and the log-likelihood at a point. Asked twice for the same point, it works
+    /// once.
     pub(super) fn at(&mut self, point: &Point) -> Option<&Generalized> {
         if self.latest.as_ref().is_none_or(|latest| latest.point != *point) {
             let autocovariances = Autocovariances::new(point, self.row.len());

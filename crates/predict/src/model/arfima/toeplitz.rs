@@ -4,9 +4,9 @@ use statistics::transform::{Spectrum, Transform, correlation, product};
 
 use super::super::linear::dot;
 
-/// Gamma^-1 = (A A' - C C') / v of a symmetric positive definite Toeplitz matrix (Gohberg and Semencul 1972): A is lower triangular and
-/// Toeplitz with first column 1, -phi(1), …, -phi(n-1), C likewise with 0, -phi(n-1), …, -phi(1), where phi predicts
-/// one step from all n - 1 before it with error variance v.
+/// Gamma^-1 = (A A' - C C') / v of a symmetric positive definite Toeplitz matrix (Gohberg and Semencul 1972): A is
+/// lower triangular and Toeplitz with first column 1, -phi(1), …, -phi(n-1), C likewise with 0, -phi(n-1), …, -phi(1),
+/// where phi predicts one step from all n - 1 before it with error variance v.
 pub(super) struct Inverse {
     filter: Vec<f64>,
     variance: f64,

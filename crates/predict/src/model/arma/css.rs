@@ -1,7 +1,7 @@
 //! The conditional sum of squares of an ARMA model: errors before the first predictable sample are 0.
 //!
-//! The search goes over reflection coefficients, among which the stationary and invertible models are a box. The least sum of an
-//! over-parametrized model often lies outside of them; the search then ends at a wall of the box.
+//! The search goes over reflection coefficients, among which the stationary and invertible models are a box. The least
+//! sum of an over-parametrized model often lies outside of them; the search then ends at a wall of the box.
 
 use std::ops::Range;
 
@@ -21,8 +21,8 @@ const N_STEPS_SHORT: usize = 14;
 /// Enough for orders of 40; most fits take 5 to 50.
 const N_STEPS_MAX: usize = 1000;
 
-/// A root is held this far from the unit circle at least. What such a root remembers takes a million steps to fade, which no
-/// series here can tell from never; and all that is computed from it keeps half of its digits.
+/// A root is held this far from the unit circle at least. What such a root remembers takes a million steps to fade,
+/// which no series here can tell from never; and all that is computed from it keeps half of its digits.
 pub(super) const REFLECTION_MAX: f64 = 1.0 - 1e-6;
 
 /// A row of samples and the orders to fit to it.
@@ -68,8 +68,8 @@ impl Css {
 
     /// A short search from every start, and a long one from the best of their ends; `None` when that does not converge.
     ///
-    /// Without moving averages the sum is that of a regression, and its solution is the only minimum. It is the answer when it is
-    /// stationary, and where the search starts when it is not.
+    /// Without moving averages the sum is that of a regression, and its solution is the only minimum. It is the answer
+    /// when it is stationary, and where the search starts when it is not.
     pub(super) fn solve(&self) -> Option<Solution> {
         if let Some(found) = self.regression().filter(|found| is_stable(found.phi.iter().copied())) {
             return Some(found);
@@ -245,8 +245,8 @@ impl Css {
         equations.products = self.products(parts, errors);
     }
 
-    /// The derivatives of the sum of squares, halved, by phi, theta and the mean: 1/theta(B) runs backward over the errors, and
-    /// what it leaves meets the lagged rows.
+    /// The derivatives of the sum of squares, halved, by phi, theta and the mean: 1/theta(B) runs backward over the
+    /// errors, and what it leaves meets the lagged rows.
     fn gradient(&self, parts: &Parts, errors: &[f64]) -> Vec<f64> {
         let p = self.n_phi;
         let (by_values, by_errors) = (Lagged::new(&self.row, p), Lagged::new(errors, self.n_theta));
@@ -264,9 +264,9 @@ impl Css {
         gradient
     }
 
-    /// J'J by phi, theta and the mean, lower half. The derivatives by phi(i) and theta(j) are two rows that 1/theta(B) has run over
-    /// once, read at lags i and j. For theta that is exact. For phi it takes the first p samples for predictable too, a difference
-    /// that fades as errors do.
+    /// J'J by phi, theta and the mean, lower half. The derivatives by phi(i) and theta(j) are two rows that 1/theta(B)
+    /// has run over once, read at lags i and j. For theta that is exact. For phi it takes the first p samples for
+    /// predictable too, a difference that fades as errors do.
     fn products(&self, parts: &Parts, errors: &[f64]) -> Vec<f64> {
         let (p, q, n) = (self.n_phi, self.n_theta, self.n_parameters());
         let mut by_phi: Vec<f64> = self.row.iter().map(|value| parts.mean - value).collect();

@@ -5,7 +5,8 @@ use super::super::ar::burg_coefficients;
 use crate::effort::spend;
 use crate::optimize::positive_definite::{cholesky, solve};
 
-/// phi(1), …, phi(p), theta(1), …, theta(q); `None` when the row is too short, the effort spent or the regression has no solution.
+/// phi(1), …, phi(p), theta(1), …, theta(q); `None` when the row is too short, the effort spent or the regression has
+/// no solution.
 pub(crate) fn estimate(row: &[f64], n_phi: usize, n_theta: usize, n_long: usize) -> Option<Vec<f64>> {
     let n = n_phi + n_theta;
     let start = n_long + n_theta.max(n_phi);

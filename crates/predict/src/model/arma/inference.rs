@@ -44,7 +44,8 @@ pub(crate) fn of(spec: &Spec, estimates: &Estimates, samples: &[f64]) -> Option<
     Some(Inference { parameters, covariances, log_likelihood: Some(log_likelihood), n_samples: n_known })
 }
 
-/// Through gaps a filter carries a matrix of as many rows as the order: an AR(512) of 2,000 samples would take a second.
+/// Through gaps a filter carries a matrix of as many rows as the order: an AR(512) of 2,000 samples would take a
+/// second.
 fn is_affordable(row: &[f64], orders: Orders) -> bool {
     const N_OPERATIONS_MAX: usize = 2_000_000_000;
     let n_state = orders.n_phi.max(orders.n_theta + 1);

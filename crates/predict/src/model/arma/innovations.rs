@@ -1,8 +1,8 @@
 //! The one-step errors of an ARMA process and their variances, exact from the first sample on.
 //!
-//! Without gaps by the recursion of Morf, Sidhu and Kailath (1974), which for a process that starts stationary carries one
-//! column of numbers where Kalman's filter carries a matrix (Pearlman 1980). With gaps by Kalman's filter, as Jones (1980): a missing
-//! sample is a step without an update.
+//! Without gaps by the recursion of Morf, Sidhu and Kailath (1974), which for a process that starts stationary carries
+//! one column of numbers where Kalman's filter carries a matrix (Pearlman 1980). With gaps by Kalman's filter, as Jones
+//! (1980): a missing sample is a step without an update.
 
 use std::ops::Range;
 
@@ -35,8 +35,8 @@ impl Innovations {
 /// Once the variance is this close to its limit, it stays there.
 const CHANGE_MIN: f64 = 1e-17;
 
-/// The filter of a row without gaps. The covariances of the state change from step to step by `sign` times the product of
-/// `change` with itself; the gain follows from that alone.
+/// The filter of a row without gaps. The covariances of the state change from step to step by `sign` times the product
+/// of `change` with itself; the gain follows from that alone.
 struct Fast<'p> {
     process: &'p Process,
     variance: f64,
@@ -125,11 +125,12 @@ fn through_gaps(process: &Process, row: &[f64], with_ones: bool) -> Innovations 
     out
 }
 
-/// The innovations of the last samples of `row`, as many as the state has numbers, as all samples together let expect them; 0 for the
-/// others, and in gaps.
+/// The innovations of the last samples of `row`, as many as the state has numbers, as all samples together let expect
+/// them; 0 for the others, and in gaps.
 ///
-/// What all samples say of the state that a stretch without gaps began from is carried forward through the stretch. Where theta is
-/// close to the unit circle the beginning is remembered to the end, and zeros in its place would be forecast from for ever.
+/// What all samples say of the state that a stretch without gaps began from is carried forward through the stretch.
+/// Where theta is close to the unit circle the beginning is remembered to the end, and zeros in its place would be
+/// forecast from for ever.
 pub(super) fn expected_errors(process: &Process, row: &[f64]) -> Vec<f64> {
     let mut errors = vec![0.0; row.len()];
     let n_needless = row.len().saturating_sub(process.n_state());
@@ -169,7 +170,8 @@ fn expected_state(process: &Process, row: &[f64], origin: usize) -> Vec<f64> {
         filter.pass(*value, &mut state, |_, _, _| {});
     }
     let mut expected = state.clone();
-    // The covariances of the state at `origin` with what is unknown of the present one; they fade, and then nothing is left to learn.
+    // The covariances of the state at `origin` with what is unknown of the present one; they fade, and then nothing is
+    // left to learn.
     let mut shared = filter.covariances.clone();
     for value in &row[origin..] {
         if shared.iter().all(|covariance| covariance.abs() < 1e-14) {
@@ -202,7 +204,8 @@ impl<'p> Kalman<'p> {
         Self { process, spare: covariances.clone(), covariances }
     }
 
-    /// One step with a sample or, for NaN, without; `beside` sees the filter before it learns, the error, and whether there was one.
+    /// One step with a sample or, for NaN, without; `beside` sees the filter before it learns, the error, and whether
+    /// there was one.
     fn pass(&mut self, value: f64, state: &mut [f64], beside: impl FnOnce(&mut Self, f64, bool)) {
         let is_known = !value.is_nan();
         let error = if is_known { self.correct(state, value) } else { 0.0 };

@@ -1,7 +1,7 @@
 //! Sums of products of rows with themselves and each other at many lags, each from the one before it.
 //!
-//! A regression on lagged rows has normal equations whose elements one step down the diagonal differ by the ends of the row only:
-//! the first row and column of each block are sums over all samples, the rest follows.
+//! A regression on lagged rows has normal equations whose elements one step down the diagonal differ by the ends of the
+//! row only: the first row and column of each block are sums over all samples, the rest follows.
 
 use std::ops::Range;
 
@@ -51,7 +51,8 @@ pub(super) fn products(left: &Lagged, right: &Lagged, runs: &[Range<usize>]) -> 
     (1..n).for_each(|i| block[i * m] = if is_square { block[i] } else { sum(i + 1, 1) });
     for i in 1..n {
         for j in 1..m {
-            // From lags i and j to i + 1 and j + 1: a product comes in at the start of each run, and one goes at its end.
+            // From lags i and j to i + 1 and j + 1: a product comes in at the start of each run, and one goes at its
+            // end.
             let change = |run: &Range<usize>| {
                 left.at(run.start, i + 1) * right.at(run.start, j + 1)
                     - left.at(run.end, i + 1) * right.at(run.end, j + 1)

@@ -1,8 +1,9 @@
 //! The exact likelihood of a Gaussian ARMA process.
 //!
-//! log L = -1/2 (n log(2 pi s2) + sum of log F(t) + sum of e(t)^2 / (s2 F(t))), with e(t) the one-step errors and s2 F(t) their
-//! variances (Brockwell and Davis 1991, section 8.7). The innovation variance s2 is the one that makes it greatest, the mean of
-//! e(t)^2 / F(t); so is the mean mu when it is free: e(t) is linear in it, which leaves a weighted regression on a constant.
+//! log L = -1/2 (n log(2 pi s2) + sum of log F(t) + sum of e(t)^2 / (s2 F(t))), with e(t) the one-step errors and s2
+//! F(t) their variances (Brockwell and Davis 1991, section 8.7). The innovation variance s2 is the one that makes it
+//! greatest, the mean of e(t)^2 / F(t); so is the mean mu when it is free: e(t) is linear in it, which leaves a
+//! weighted regression on a constant.
 
 use std::f64::consts::TAU;
 

@@ -1,9 +1,10 @@
 //! The greatest exact likelihood of an ARMA model.
 //!
-//! With the mean and the innovation variance put where they make it greatest, -2 log L is n log S plus the sum of log F(t), but for a
-//! constant: the logarithm of the sum of squares of e(t) / sqrt(F(t)) times the n-th root of the product of all sqrt(F) (Ansley 1979).
-//! So the search for it is the search for a least sum of squares, in the same box of reflection coefficients. The likelihood is level
-//! across the unit circle in theta, so a walk to the wall of the box loses nothing.
+//! With the mean and the innovation variance put where they make it greatest, -2 log L is n log S plus the sum of log
+//! F(t), but for a constant: the logarithm of the sum of squares of e(t) / sqrt(F(t)) times the n-th root of the
+//! product of all sqrt(F) (Ansley 1979). So the search for it is the search for a least sum of squares, in the same box
+//! of reflection coefficients. The likelihood is level across the unit circle in theta, so a walk to the wall of the
+//! box loses nothing.
 
 use super::css::{Css, REFLECTION_MAX, phi_and_theta};
 use super::innovations::expected_errors;
@@ -156,8 +157,8 @@ impl Problem for Exact {
     }
 }
 
-/// The inverse of the curvature of -log L at the estimates, by phi, theta and the mean, as R's `arima`; `row` is about the mean.
-/// `None` where the likelihood is level, as on the unit circle.
+/// The inverse of the curvature of -log L at the estimates, by phi, theta and the mean, as R's `arima`; `row` is about
+/// the mean. `None` where the likelihood is level, as on the unit circle.
 pub(super) fn covariances(estimates: &Estimates, row: &[f64]) -> Option<Vec<f64>> {
     let Estimates { phi, theta, n_differences, .. } = estimates;
     let mean_is_free = *n_differences == 0;

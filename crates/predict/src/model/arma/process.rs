@@ -1,7 +1,8 @@
 //! An ARMA process before its first sample is known: how far its state may lie from its mean.
 //!
-//! The state is Harvey's (1981), the one of R: of r = max(p, q + 1) numbers, the first the deviation z(t) itself, the i-th what
-//! z(t) and a(t) and their past contribute to z(t + i - 1). It moves by state(i) = phi(i) z + state(i + 1) + theta(i - 1) a.
+//! The state is Harvey's (1981), the one of R: of r = max(p, q + 1) numbers, the first the deviation z(t) itself, the
+//! i-th what z(t) and a(t) and their past contribute to z(t + i - 1). It moves by state(i) = phi(i) z + state(i + 1) +
+//! theta(i - 1) a.
 
 use super::reflection;
 
@@ -79,8 +80,8 @@ fn psi(phi: &[f64], shock: &[f64]) -> Vec<f64> {
     psi
 }
 
-/// Autocovariances at lags 0 to `lag_max` of theta(B) over phi(B): those of 1 over phi(B), each lag weighed by the products of
-/// 1, theta(1), …, theta(q) that lead to it.
+/// Autocovariances at lags 0 to `lag_max` of theta(B) over phi(B): those of 1 over phi(B), each lag weighed by the
+/// products of 1, theta(1), …, theta(q) that lead to it.
 fn autocovariances(phi: &[f64], shock: &[f64], lag_max: usize) -> Option<Vec<f64>> {
     let n_theta = shock.len() - 1;
     let autoregressive = autoregressive_covariances(phi, lag_max + n_theta)?;

@@ -1,5 +1,5 @@
-//! Polynomials with all roots outside the unit circle, by their reflection coefficients (Barndorff-Nielsen and Schou 1973;
-//! Monahan 1984).
+//! Polynomials with all roots outside the unit circle, by their reflection coefficients (Barndorff-Nielsen and Schou
+//! 1973; Monahan 1984).
 //!
 //! 1 - c(1) B - … - c(n) B^n has all its roots outside the circle exactly when its n reflection coefficients lie inside
 //! (-1, 1): a search among them needs no more than a box. For an autoregression they are the partial autocorrelations.

@@ -14,8 +14,8 @@ const N: usize = 5;
 /// and derivatives. At a bound it slopes, and its curvature says nothing of how sure the constant is.
 const COSINE_MAX: f64 = 1e-3;
 
-/// The likelihood is conditional on the state before the first sample, which counts among the parameters. `None` when it
-/// is not a number.
+/// The likelihood is conditional on the state before the first sample, which counts among the parameters. `None` when
+/// it is not a number.
 pub(crate) fn of(ets: &Ets, samples: &[f64]) -> Option<Inference> {
     let deviations: Vec<f64> = samples.iter().map(|sample| sample - ets.mean).collect();
     let start = best_start(&deviations, ets.smoothing);

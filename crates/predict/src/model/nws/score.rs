@@ -17,8 +17,8 @@ pub(super) struct Score {
 /// a running sum would stay wrong after it has left.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Recent {
-    /// A row of costs per step of the window, as far as there were steps: of this turn before `n_filled`, from there on each
-    /// the sum of itself and the later ones of the turn before.
+    /// A row of costs per step of the window, as far as there were steps: of this turn before `n_filled`, from there on
+    /// each the sum of itself and the later ones of the turn before.
     rows: Vec<f64>,
     n_filled: usize,
     n_steps: usize,

@@ -7,9 +7,9 @@ use super::{Regime, Regimes, Tar};
 use crate::inference::{Inference, Parameter};
 use crate::optimize::triangle::Triangle;
 
-/// The likelihood is conditional on the first p samples, and on those before each that follows a gap. Standard errors are
-/// those of two regressions, as if the threshold were known: it is found so much faster than the coefficients that for
-/// them it is (Chan 1993). It has none itself. `None` when the likelihood is not a number.
+/// The likelihood is conditional on the first p samples, and on those before each that follows a gap. Standard errors
+/// are those of two regressions, as if the threshold were known: it is found so much faster than the coefficients that
+/// for them it is (Chan 1993). It has none itself. `None` when the likelihood is not a number.
 pub(crate) fn of(tar: &Tar, samples: &[f64]) -> Option<Inference> {
     let Regimes { delay, threshold, low, high } = &tar.regimes;
     let order = low.phi.len();

@@ -16,11 +16,11 @@ const RETURNED: f64 = 1e-2;
 const GONE: f64 = 1e6;
 
 impl Regimes {
-    /// Far out the intercepts and the threshold vanish beside the deviations, and what is left of the skeleton is the same
-    /// at every scale: z(t) = phi z with the phi of the side that z(t-d) is on. If it brings every direction closer to
-    /// the origin, the series with its shocks comes back from anywhere (Tong 1990, section 4.1). It is followed from
-    /// both ends of each axis and from [`N_DIRECTIONS`] fixed directions at random; for order 1, where those are all
-    /// there are, that is the exact condition of Petruccelli and Woolford (1984).
+    /// Far out the intercepts and the threshold vanish beside the deviations, and what is left of the skeleton is the
+    /// same at every scale: z(t) = phi z with the phi of the side that z(t-d) is on. If it brings every direction
+    /// closer to the origin, the series with its shocks comes back from anywhere (Tong 1990, section 4.1). It is
+    /// followed from both ends of each axis and from [`N_DIRECTIONS`] fixed directions at random; for order 1, where
+    /// those are all there are, that is the exact condition of Petruccelli and Woolford (1984).
     pub(super) fn is_stable(&self) -> bool {
         let order = self.low.phi.len();
         let mut random = Random::seeded(0x7a5);

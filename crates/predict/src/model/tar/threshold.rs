@@ -64,7 +64,8 @@ pub(crate) fn n_rows_min(order: usize) -> usize {
     2 * (order + 3)
 }
 
-/// Rows in order of the deviation `delay` before them, and where they may be cut in two: how many go to the lower regime.
+/// Rows in order of the deviation `delay` before them, and where they may be cut in two: how many go to the lower
+/// regime.
 struct Sorted<'a> {
     deviations: &'a [f64],
     order: usize,

@@ -9,12 +9,13 @@ const N_LEAKED: usize = 2;
 /// The power of a peak over the median of its neighbourhood. Of noise, one bin in 4096 has it.
 const PEAK_MIN: f64 = 12.0;
 
-/// Peaks that are put to the test, and peaks whose differences are: the harmonics of a timer are as high as its fundamental.
+/// Peaks that are put to the test, and peaks whose differences are: the harmonics of a timer are as high as its
+/// fundamental.
 pub(super) const N_PEAKS: usize = 6;
 pub(super) const N_BETWEEN: usize = 4;
 
-/// Periods at which the periodogram of differences stands out, the clearest first, and those whose frequencies are the differences of the
-/// clearest.
+/// Periods at which the periodogram of differences stands out, the clearest first, and those whose frequencies are the
+/// differences of the clearest.
 pub(super) fn peaks(samples: &[f64], n_between: usize) -> Vec<f64> {
     let changes = changes(samples);
     let Ok(statistics::Periodogram { powers, .. }) = statistics::periodogram(&changes) else { return Vec::new() };

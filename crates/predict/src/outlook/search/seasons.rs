@@ -1,4 +1,5 @@
-//! Seasons beside those that are given: one after the other, each out of what the one before leaves, in one of several manners.
+//! Seasons beside those that are given: one after the other, each out of what the one before leaves, in one of several
+//! manners.
 
 use super::super::Periods;
 use super::super::season::N_CELLS;
@@ -10,8 +11,8 @@ use super::{FoundSeason, N_FOUND, is_same};
 /// One that is believed already keeps with so much of what others have to explain.
 const KEPT: f64 = 0.5;
 
-/// Up to this harmonic of a given period its shape is taken for what it is, until there are so many cycles of it that both can be told
-/// apart.
+/// Up to this harmonic of a given period its shape is taken for what it is, until there are so many cycles of it that
+/// both can be told apart.
 const N_HARMONICS: f64 = 6.5;
 const N_CYCLES_KNOWN: f64 = 12.0;
 
@@ -23,13 +24,15 @@ pub(super) trait Manner {
     /// Cycles without which a period is not believed: half of them to learn from, the others to hold in.
     const N_CYCLES_MIN: f64 = 6.0;
 
-    /// The shortest of the periods is taken that explain so much of what the best one does: multiples of a period explain as much.
+    /// The shortest of the periods is taken that explain so much of what the best one does: multiples of a period
+    /// explain as much.
     const NEARLY: f64 = NEARLY;
 
     /// No season is longer.
     fn longest(&self) -> f64;
 
-    /// Periods of `rest`, of which `is_new` says whether they were not found yet and are possible, that are put to the test.
+    /// Periods of `rest`, of which `is_new` says whether they were not found yet and are possible, that are put to the
+    /// test.
     fn candidates(&self, rest: &[f64], is_new: &dyn Fn(&f64) -> bool) -> Vec<f64> {
         peaks(rest, N_BETWEEN).into_iter().filter(is_new).collect()
     }
@@ -56,8 +59,8 @@ impl Manner for OnLine {
     }
 }
 
-/// The seasons of evenly spaced samples, NaN for a gap, beside those that are given, and the cells of their shapes. `before` are periods
-/// that were believed so far. Each comes [`Manner::N_CYCLES_MIN`] times at least.
+/// The seasons of evenly spaced samples, NaN for a gap, beside those that are given, and the cells of their shapes.
+/// `before` are periods that were believed so far. Each comes [`Manner::N_CYCLES_MIN`] times at least.
 pub(super) fn seasons<M: Manner>(
     samples: &[f64],
     given: Periods,
@@ -105,8 +108,8 @@ pub(super) fn seasons<M: Manner>(
     found
 }
 
-/// Whether a period comes of the shape of a given day, or of days that differ by weekday. `is_known` says that the day itself is
-/// tested as well as its harmonics: then it is for the test to judge.
+/// Whether a period comes of the shape of a given day, or of days that differ by weekday. `is_known` says that the day
+/// itself is tested as well as its harmonics: then it is for the test to judge.
 fn is_of_given(period: f64, given: Periods, is_known: bool, n: usize) -> bool {
     let [short, long] = given.0;
     let harmonic = short / period;

@@ -32,8 +32,8 @@ impl Shape {
         shape
     }
 
-    /// Takes sample `idx` of `samples`, the first of which is step `start`. Half a period later than a step its deviation is known: the
-    /// step, what it was, and what was expected.
+    /// Takes sample `idx` of `samples`, the first of which is step `start`. Half a period later than a step its
+    /// deviation is known: the step, what it was, and what was expected.
     pub(super) fn learn(&mut self, samples: &[f64], idx: usize, start: u64, clip: f64) -> Option<(u64, f64, f64)> {
         for (place, sign) in [(Some(idx), 1.0), (idx.checked_sub(self.width), -1.0)] {
             if let Some(sample) = place.map(|place| samples[place]).filter(|sample| !sample.is_nan()) {

@@ -1,4 +1,5 @@
-//! The seasons of a whole history, looked for once and more closely than on line: by tuned periods, and by those that clocks count.
+//! The seasons of a whole history, looked for once and more closely than on line: by tuned periods, and by those that
+//! clocks count.
 
 use super::super::Periods;
 use super::super::season::N_CELLS;
@@ -16,8 +17,8 @@ const SHARE_CLEAR: f64 = 0.5;
 /// A season that is no longer shows in an AR(16), which follows it more closely.
 const AUTOREGRESSIVE: f64 = 16.0;
 
-/// So many cycles in the later half and a season has to explain twice the share that it has to after many. Of random walks and AR(1), one
-/// in a hundred has a season of a few cycles that explains less.
+/// So many cycles in the later half and a season has to explain twice the share that it has to after many. Of random
+/// walks and AR(1), one in a hundred has a season of a few cycles that explains less.
 const FEW_SHARED: f64 = 6.0;
 
 /// Share of the variance within a period that, if explained, need not be so by as many standard errors where cycles are
@@ -36,16 +37,16 @@ const TUNED_BY: [usize; 4] = [1, 2, 4, 8];
 /// Frequencies that are tried in each turn on either side.
 const N_TRIED: i32 = 6;
 
-/// Minutes, hours, days and weeks in steps of 1, 5, 10, 15 and 30 of a smaller unit. A period is taken for one of them, or for a whole number of steps,
-/// within so much of what a bin of the periodogram is wide.
+/// Minutes, hours, days and weeks in steps of 1, 5, 10, 15 and 30 of a smaller unit. A period is taken for one of them,
+/// or for a whole number of steps, within so much of what a bin of the periodogram is wide.
 const NATURAL: [f64; 16] =
     [12.0, 24.0, 48.0, 60.0, 96.0, 120.0, 144.0, 168.0, 240.0, 288.0, 336.0, 360.0, 672.0, 720.0, 1440.0, 2016.0];
 const NEARLY_NATURAL: f64 = 0.15;
 const NEARLY_WHOLE: f64 = 0.03;
 
-/// The periods by which an outlook should know evenly spaced samples, NaN for a gap, if it is told nothing: the longest season among those that explain
-/// half as much as the one that explains most, for it finds shorter ones by itself. One whose seventh is a season as well is taken for a week.
-/// One of 16 steps or less is none.
+/// The periods by which an outlook should know evenly spaced samples, NaN for a gap, if it is told nothing: the longest
+/// season among those that explain half as much as the one that explains most, for it finds shorter ones by itself. One
+/// whose seventh is a season as well is taken for a week. One of 16 steps or less is none.
 pub(crate) fn periods(samples: &[f64]) -> Option<Periods> {
     if samples.len() < N_MIN {
         return None;

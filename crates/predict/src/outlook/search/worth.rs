@@ -14,8 +14,8 @@ pub(super) const HELPED_MIN: f64 = 0.75;
 /// Fractions of a bin of the periodogram by which a period is tried beside the peak.
 const NEAR: [f64; 6] = [-0.5, -0.3, -0.15, 0.15, 0.3, 0.5];
 
-/// The shortest of the periods is taken that explain so much of what the best one does: multiples of a period explain as much. A whole number of steps is
-/// preferred to others in the same way.
+/// The shortest of the periods is taken that explain so much of what the best one does: multiples of a period explain
+/// as much. A whole number of steps is preferred to others in the same way.
 pub(super) const NEARLY: f64 = 0.97;
 
 /// Worth of a shape where it was not learned.

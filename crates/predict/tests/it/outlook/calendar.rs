@@ -9,7 +9,8 @@ use units::Timestamp;
 
 use super::{DAY, Noise, daily};
 
-/// Hourly samples of central Europe that follow the clock on the wall: busy from 8 to 17, but not on Sundays and holidays.
+/// Hourly samples of central Europe that follow the clock on the wall: busy from 8 to 17, but not on Sundays and
+/// holidays.
 fn offices(hour: i64) -> f64 {
     let local = zone().to_datetime(jiff::Timestamp::from_second(hour * 3600).unwrap());
     let is_off = local.weekday() == Weekday::Sunday || HOLIDAYS.iter().any(|date| local.date().to_string() == *date);

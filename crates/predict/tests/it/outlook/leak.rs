@@ -10,8 +10,8 @@ const SIX_HOURS: usize = 72;
 /// The furthest that a median may be from the line, as a share of what the series moves by that lead.
 const OFF_MAX: f64 = 0.3;
 
-/// Checks that medians follow a disk that stands still for so many days and then loses `rate` a step, at each quarter of an hour from 22 to
-/// 32 hours after the leak begins. `deviation` is that of the noise.
+/// Checks that medians follow a disk that stands still for so many days and then loses `rate` a step, at each quarter
+/// of an hour from 22 to 32 hours after the leak begins. `deviation` is that of the noise.
 #[track_caller]
 fn check_follows(periods: &[f64], n_days: usize, rate: f64, deviation: f64) {
     let (mut outlook, mut noise) = (Outlook::new(Periods::new(periods).unwrap(), SIX_HOURS), Noise(1));

@@ -1,4 +1,5 @@
-//! A caller's side of `server:nats:`, as a connection: what is written until a flush is a request, what is read its reply.
+//! A caller's side of `server:nats:`, as a connection: what is written until a flush is a request, what is read its
+//! reply.
 
 use std::future::Future;
 use std::io;

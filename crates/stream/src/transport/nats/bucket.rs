@@ -21,7 +21,8 @@ pub struct BucketError {
 
 /// Opens a bucket, or makes one whose entries expire after `max_age`. One that is there already keeps its limits.
 ///
-/// Made as a stream, which is what it is: the client's call for it first asks for what servers before 2.11 do not say of an account.
+/// Made as a stream, which is what it is: the client's call for it first asks for what servers before 2.11 do not say
+/// of an account.
 ///
 /// # Errors
 /// [`BucketError`] when the server refuses or does not answer.

@@ -1,6 +1,7 @@
 //! A program that runs for as long as it is needed, and what a call takes in it while something is switched on and off.
 //!
-//! Both stretches of a pair are of the same run, one right after the other, so that starting the program counts in neither.
+//! Both stretches of a pair are of the same run, one right after the other, so that starting the program counts in
+//! neither.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -1,4 +1,5 @@
-//! `foretop mpi tree adapt`: changes the tree of a running job as its stages suggest, and takes back what does not help.
+//! `foretop mpi tree adapt`: changes the tree of a running job as its stages suggest, and takes back what does not
+//! help.
 
 use std::io::Write;
 use std::path::PathBuf;

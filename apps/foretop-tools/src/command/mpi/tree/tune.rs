@@ -1,4 +1,5 @@
-//! `foretop mpi tree tune`: which tree is fastest for a program, at each size that it uses, beside what the MPI library offers itself.
+//! `foretop mpi tree tune`: which tree is fastest for a program, at each size that it uses, beside what the MPI library
+//! offers itself.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -77,8 +77,8 @@ fn colour(style: ratatui::style::Style) -> ratatui::style::Color {
     style.fg.unwrap_or_default()
 }
 
-/// The least and the greatest value with a little room, so that nothing is drawn on the edge; none beyond what the quantity
-/// can be, and none below 0 where nothing is negative.
+/// The least and the greatest value with a little room, so that nothing is drawn on the edge; none beyond what the
+/// quantity can be, and none below 0 where nothing is negative.
 fn bounds(chart: &Chart<'_>) -> (f64, f64) {
     let known = chart.history.iter().copied().filter(|value| value.is_finite());
     let reach = chart.band.reach().into_iter().flat_map(|(low, high)| [low, high]);

@@ -130,8 +130,8 @@ impl QuerySection {
 }
 
 impl Settings {
-    /// Asks the servers whether the expressions make sense, all at once. A server that is not there is no error: it may come back. Warns of history that
-    /// would not be kept.
+    /// Asks the servers whether the expressions make sense, all at once. A server that is not there is no error: it may
+    /// come back. Warns of history that would not be kept.
     ///
     /// # Errors
     /// What a server says of an expression that makes none.

@@ -1,4 +1,5 @@
-//! `[[transfer]]`: a peer, the flows to which are measured by short transfers. `[responder]`: what answers those of others.
+//! `[[transfer]]`: a peer, the flows to which are measured by short transfers. `[responder]`: what answers those of
+//! others.
 
 use std::path::PathBuf;
 use std::time::Duration;

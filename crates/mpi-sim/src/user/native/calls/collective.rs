@@ -191,7 +191,8 @@ pub(super) unsafe extern "C" fn reduce_scatter(
     });
 }
 
-/// Gathers, scatters, gathers everywhere or exchanges parts of different lengths. What a rank has one part of has one entry.
+/// Gathers, scatters, gathers everywhere or exchanges parts of different lengths. What a rank has one part of has one
+/// entry.
 pub(super) unsafe extern "C" fn exchange(what: c_int, sent: *const Parts, received: *const Parts, root: c_int) {
     ask(|client| {
         let (n, me) = (client.members.len(), client.rank.me() as usize);
