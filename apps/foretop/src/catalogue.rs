@@ -87,7 +87,7 @@ pub const PROGRAMS: &[Program] = &[
         "make programs",
         "Carry connections over a slow link, and send nothing twice",
     ),
-    program("dedup", Group::MoveLessData, "make programs", "Say what sending nothing twice would save"),
+    program("dedup", Group::MoveLessData, "make programs", "Estimate what redundancy elimination would save"),
 ];
 
 /// Hidden commands of `foretop-tools`, which are started by name and not listed.

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use text::help::examples;
 
-/// Say what sending nothing twice would save
+/// Estimate what redundancy elimination would save
 #[derive(Parser)]
 #[command(name = "foretop-dedup", bin_name = "foretop dedup", version, max_term_width = 100)]
 #[command(arg_required_else_help = true)]

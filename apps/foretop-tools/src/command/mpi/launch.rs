@@ -20,9 +20,9 @@ const ALONE: [&str; 6] = ["--help", "-h", "--version", "-V", "fit", "compare"];
 
 const HELP: &str = "\
 Starts the program on several ranks. The launcher's options may be anywhere among the arguments:
-  -n, --ranks <N>         How many processes [default: 2]
-      --mpi <LIBRARY>     Which MPI: openmpi or mpich [default: the first one found]
-      --hosts <A,B,…>     On these hosts, in turn [default: this one]
+  -n, --ranks <N>         The number of processes [default: 2]
+      --mpi <LIBRARY>     The MPI library: openmpi or mpich [default: the first one found]
+      --hosts <A,B,…>     The hosts to run on, in turn [default: this one]
       --bind              Bind each process to its own core
       --tcp               Use TCP instead of shared memory between processes on one host
 All other arguments go to the program, whose own help is below:
