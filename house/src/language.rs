@@ -22,7 +22,8 @@ const LINE_MAX: usize = 120;
 
 /// Lines of libraries and programs, those of their tests left out.
 pub(crate) fn lines(package: &Package) -> impl Iterator<Item = &str> {
-    let sources = package.sources.iter().filter(|source| source.kind == Kind::Normal && package.place == Place::OnAFloor);
+    let sources =
+        package.sources.iter().filter(|source| source.kind == Kind::Normal && package.place == Place::OnAFloor);
     sources.flat_map(|source| source.text.lines().take_while(|line| !line.starts_with("#[cfg(test)]")).chain([""]))
 }
 
@@ -78,7 +79,9 @@ fn public_name(line: &str) -> Option<&str> {
     const KINDS: [&str; 8] = ["fn", "struct", "enum", "trait", "type", "static", "mod", "const"];
     let mut rest = line.trim_start().strip_prefix("pub ")?;
     let mut is_item = false;
-    while let Some((word, after)) = rest.split_once(' ').filter(|(word, _)| QUALIFIERS.contains(word) || KINDS.contains(word)) {
+    while let Some((word, after)) =
+        rest.split_once(' ').filter(|(word, _)| QUALIFIERS.contains(word) || KINDS.contains(word))
+    {
         is_item |= KINDS.contains(&word);
         rest = after;
     }

@@ -217,7 +217,9 @@ fn doc_comments_begin_with_a_noun_or_a_verb() {
 fn comment_lines_have_120_characters_and_public_names_the_fields_words() {
     let found = |line: &str| breaches_of(&[with_source(package("series", 1), Kind::Normal, line)]).len();
     assert_eq!((found(&format!("// {}", "word ".repeat(30))), found(&format!("// {}", "x".repeat(130)))), (1, 0));
-    for name in ["pub fn n_told() {", "pub struct Kept;", "pub said: u32,", "pub const unsafe fn tell() {", "pub mod word;"] {
+    for name in
+        ["pub fn n_told() {", "pub struct Kept;", "pub said: u32,", "pub const unsafe fn tell() {", "pub mod word;"]
+    {
         assert_eq!(found(name), 1, "{name}");
     }
     for name in ["fn told() {", "pub(crate) fn told() {", "pub fn saidly() {", "pub use told;", "pub struct Keyword;"] {

@@ -105,7 +105,7 @@ pub fn far() -> Far {
     Far { outlook, past: vec![2.0; N_STEPS] }
 }
 
-/// What the large view of `load.1m` shows: a forecast over a minute, a fit, and one lead that has been scored.
+/// Content of the large view of `load.1m`: a forecast over a minute, a fit, and one lead that has been scored.
 pub fn detail() -> Detail {
     let leads = forecast(2.0, 4.0, 2.0, 1e9);
     let band = super::band::Band::from_leads(None, &leads);
