@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use wait_timeout::ChildExt;
 
-use crate::{Message, TellError};
+use crate::{Message, DeliveryError};
 
 /// A program that takes longer is killed.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -21,13 +21,13 @@ pub struct Command {
 }
 
 impl Command {
-    pub(crate) fn run(&self, message: &Message<'_>) -> Result<(), TellError> {
+    pub(crate) fn run(&self, message: &Message<'_>) -> Result<(), DeliveryError> {
         let program = self.program.clone();
         match self.ended(&message.to_json()) {
-            Err(source) => Err(TellError::Run { program, source }),
+            Err(source) => Err(DeliveryError::Run { program, source }),
             Ok(Some(status)) if status.success() => Ok(()),
-            Ok(Some(status)) => Err(TellError::Failed { program, how: status.to_string() }),
-            Ok(None) => Err(TellError::Failed { program, how: format!("it took longer than {} s", TIMEOUT.as_secs()) }),
+            Ok(Some(status)) => Err(DeliveryError::Failed { program, how: status.to_string() }),
+            Ok(None) => Err(DeliveryError::Failed { program, how: format!("it took longer than {} s", TIMEOUT.as_secs()) }),
         }
     }
 

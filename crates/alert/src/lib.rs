@@ -73,7 +73,7 @@ pub enum Way {
 /// The reason why nobody got a warning.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum TellError {
+pub enum DeliveryError {
     /// It has no answer.
     #[error("{place} does not answer")]
     Request {
@@ -149,7 +149,7 @@ impl Way {
     ///
     /// # Errors
     /// When nobody was told.
-    pub fn send_trial(&self, host: &str, at: Timestamp) -> Result<(), TellError> {
+    pub fn send_trial(&self, host: &str, at: Timestamp) -> Result<(), DeliveryError> {
         let trial = Alert {
             rule: "trial".to_owned(),
             host: host.to_owned(),
@@ -170,7 +170,7 @@ impl Way {
     }
 
     /// Tells of what has changed, and of what stands where that is wanted; what stands is good for `keep`.
-    fn tell(&self, changes: &[Alert], standing: &[Alert], keep: Duration) -> Result<(), TellError> {
+    fn tell(&self, changes: &[Alert], standing: &[Alert], keep: Duration) -> Result<(), DeliveryError> {
         match self {
             Self::Alertmanager(server) => alertmanager::tell(server, changes, standing, keep),
             Self::Webhook(server) => server.post(None, &Message::of(changes)),

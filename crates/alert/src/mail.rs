@@ -10,7 +10,7 @@ use lettre::{Message, SmtpTransport, Transport};
 use secret::{Form, Privacy};
 use serde::{Deserialize, Serialize};
 
-use crate::{Alert, TellError};
+use crate::{Alert, DeliveryError};
 
 /// The longest time of each step of the conversation.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -50,9 +50,9 @@ impl Mail {
         self.recipients.iter().map(|one| one.email.to_string()).collect::<Vec<_>>().join(", ")
     }
 
-    pub(crate) fn send(&self, changes: &[Alert]) -> Result<(), TellError> {
+    pub(crate) fn send(&self, changes: &[Alert]) -> Result<(), DeliveryError> {
         let server = format!("{}:{}", self.host, self.port);
-        let refused = |source: Box<dyn std::error::Error + Send + Sync>| TellError::Mail { server, source };
+        let refused = |source: Box<dyn std::error::Error + Send + Sync>| DeliveryError::Mail { server, source };
         let credentials = match &self.login {
             None => None,
             Some((user, file)) => {

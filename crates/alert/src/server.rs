@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http_client::{Address, Login, RequestError, Trust, agent};
 
-use crate::{Message, TellError};
+use crate::{Message, DeliveryError};
 
 /// The longest time that the server may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -21,11 +21,11 @@ pub struct Server {
 }
 
 impl Server {
-    pub(crate) fn post(&self, path: Option<&'static str>, message: &Message<'_>) -> Result<(), TellError> {
+    pub(crate) fn post(&self, path: Option<&'static str>, message: &Message<'_>) -> Result<(), DeliveryError> {
         self.post_json(path, &message.to_json())
     }
 
-    pub(crate) fn post_json(&self, path: Option<&'static str>, body: &[u8]) -> Result<(), TellError> {
+    pub(crate) fn post_json(&self, path: Option<&'static str>, body: &[u8]) -> Result<(), DeliveryError> {
         let address = path.map_or_else(|| self.address.clone(), |path| self.address.join(path));
         let place = || self.address.host_and_port().to_owned();
         let mut request = agent(TIMEOUT, "application/json", &address, &self.trust)
@@ -36,8 +36,8 @@ impl Server {
         }
         let answer = request
             .send(body)
-            .map_err(|error| TellError::Request { place: place(), source: RequestError::from(error) })?;
+            .map_err(|error| DeliveryError::Request { place: place(), source: RequestError::from(error) })?;
         let status = answer.status();
-        if status.is_success() { Ok(()) } else { Err(TellError::Status { place: place(), status: status.as_u16() }) }
+        if status.is_success() { Ok(()) } else { Err(DeliveryError::Status { place: place(), status: status.as_u16() }) }
     }
 }

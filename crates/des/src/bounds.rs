@@ -26,7 +26,7 @@ impl Board {
     }
 
     /// Writes what follows from the bound that holds for `cell`; returns its EOT.
-    pub fn tell<P: Process>(&self, cell: &mut Cell<P>, is_deterministic: bool) -> SimTime {
+    pub fn publish<P: Process>(&self, cell: &mut Cell<P>, is_deterministic: bool) -> SimTime {
         let acts = match (cell.wants, cell.arrives()) {
             (Wants::Nothing, _) => SimTime::NEVER,
             // What it waits for is there: nothing else can come before it.

@@ -22,5 +22,5 @@ mod run;
 mod sequential;
 
 pub use process::{Arrival, Process, ProcessIdx, Sources, Turn, Wants};
-pub use protocol::{Protocol, ProtocolError, Rounds, Told};
+pub use protocol::{Protocol, ProtocolError, Rounds, SyncInfo};
 pub use run::{Counts, Ended, Settings, run};

@@ -128,7 +128,7 @@ impl<'a, P: Process> Worker<'a, P> {
                 return self.counts;
             }
             self.take_in();
-            self.tell();
+            self.publish();
             self.shared.barrier.wait();
             let all = self.all();
             self.counts.n_idle_rounds += u64::from(self.counts.n_rounds > 0 && !all.took);
@@ -164,7 +164,7 @@ impl<'a, P: Process> Worker<'a, P> {
                 summary.first = summary.first.min((at, cell.idx));
                 summary.conditional = summary.conditional.min(at + cell.process.lookahead());
             }
-            summary.outputs.add(self.shared.board.tell(cell, is_deterministic), cell.idx);
+            summary.outputs.add(self.shared.board.publish(cell, is_deterministic), cell.idx);
         }
         *locked(&self.shared.summaries[self.worker]) = summary;
     }
@@ -205,7 +205,7 @@ impl<'a, P: Process> Worker<'a, P> {
         let (board, mut asks_all) = (&self.shared.board, false);
         for cell in self.own.iter_mut().filter(|cell| cell.wants != Wants::Nothing) {
             let before = (cell.bound, cell.bound_of_next);
-            match (rounds.told.has_null_messages(), cell.wants, cell.process.sources()) {
+            match (rounds.sync_info.has_null_messages(), cell.wants, cell.process.sources()) {
                 (false, ..) => {}
                 (_, Wants::Next(source), _) if rounds.deterministic => {
                     self.counts.n_null_messages += n_asked(&[source]) as u64;
@@ -219,7 +219,7 @@ impl<'a, P: Process> Worker<'a, P> {
                     cell.bound = cell.bound.max(board.input(cell, &all.outputs));
                 }
             }
-            if rounds.told.has_conditional_events() {
+            if rounds.sync_info.has_conditional_events() {
                 cell.bound = cell.bound.max(all.conditional);
             }
             self.moved |= (cell.bound, cell.bound_of_next) != before;

@@ -24,14 +24,14 @@ pub enum Protocol {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rounds {
     /// Bounds that processes announce.
-    pub told: Told,
+    pub sync_info: SyncInfo,
     /// Whether a process that waits for the next message of one source takes it as soon as it is there.
     pub deterministic: bool,
 }
 
 /// Bounds that processes announce in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum SyncInfo {
     /// Null messages: before when nothing of a process arrives, whatever it still gets.
     Nmp,
     /// Conditional events: before when nothing of it arrives if it gets nothing more; the least of all processes holds
@@ -41,7 +41,7 @@ pub enum Told {
     Both,
 }
 
-impl Told {
+impl SyncInfo {
     pub(crate) fn has_null_messages(self) -> bool {
         self != Self::Cep
     }
@@ -74,13 +74,13 @@ impl FromStr for Protocol {
             return if length.is_zero() { Err(refused()) } else { Ok(Self::Quantum(length.into())) };
         }
         let (bounds, deterministic) = text.strip_suffix("+det").map_or((text, false), |bounds| (bounds, true));
-        let told = match bounds {
-            "nmp" => Told::Nmp,
-            "cep" => Told::Cep,
-            "nmp+cep" => Told::Both,
+        let sync_info = match bounds {
+            "nmp" => SyncInfo::Nmp,
+            "cep" => SyncInfo::Cep,
+            "nmp+cep" => SyncInfo::Both,
             _ => return Err(refused()),
         };
-        Ok(Self::Rounds(Rounds { told, deterministic }))
+        Ok(Self::Rounds(Rounds { sync_info, deterministic }))
     }
 }
 
@@ -93,10 +93,10 @@ impl fmt::Display for Protocol {
                 write!(f, "quantum={length}")
             }
             Self::Rounds(rounds) => {
-                f.write_str(match rounds.told {
-                    Told::Nmp => "nmp",
-                    Told::Cep => "cep",
-                    Told::Both => "nmp+cep",
+                f.write_str(match rounds.sync_info {
+                    SyncInfo::Nmp => "nmp",
+                    SyncInfo::Cep => "cep",
+                    SyncInfo::Both => "nmp+cep",
                 })?;
                 f.write_str(if rounds.deterministic { "+det" } else { "" })
             }

@@ -15,7 +15,7 @@ use stream::{Answer, Ask, CallError, Caller, Endpoint, OpenError, Security};
 use text::with_causes;
 
 use crate::input::Input;
-use crate::protocol::{Ended, PIECE_BYTES, Tell, Told, Unit, Working};
+use crate::protocol::{Ended, PIECE_BYTES, WorkRequest, WorkResponse, Unit, Working};
 
 /// Time between two questions to a worker about its progress.
 const POLL: Duration = Duration::from_millis(100);
@@ -35,7 +35,7 @@ pub enum Order {
 }
 
 /// A message of a connection to the coordinator.
-pub enum Heard {
+pub enum ConnectionEvent {
     Progress { slots: Vec<Option<Working>>, curve: Option<Curve> },
     Ended { ended: Ended, output: Vec<u8> },
     Lost { why: String },
@@ -89,15 +89,15 @@ impl Connection {
 
     /// Connects, and checks whether the worker is of use.
     pub fn hello(&mut self) -> Result<Hello, AskError> {
-        let told = self.ask(&Tell::Hello {}).map_err(|error| match error {
+        let told = self.ask(&WorkRequest::Hello {}).map_err(|error| match error {
             AskError::Call(CallError::Read { .. }) => AskError::Greeting(Box::new(error)),
             error => error,
         });
         match told? {
-            Told::Hello { host, n_slots, commands } if commands.contains(&self.to.command) => {
+            WorkResponse::Hello { host, n_slots, commands } if commands.contains(&self.to.command) => {
                 Ok(Hello { host, n_slots })
             }
-            Told::Hello { commands, .. } => {
+            WorkResponse::Hello { commands, .. } => {
                 Err(AskError::Command { wanted: self.to.command.clone(), allowed: commands.join(", ") })
             }
             other => Err(AskError::Answer(format!("{other:?}"))),
@@ -107,7 +107,7 @@ impl Connection {
     /// Sends an input, unless the worker has it.
     pub fn bring(&mut self, input: &Input) -> Result<(), AskError> {
         let hash = input.hash().to_owned();
-        if matches!(self.ask(&Tell::Has { input: hash.clone() })?, Told::Has { is_there: true }) {
+        if matches!(self.ask(&WorkRequest::Has { input: hash.clone() })?, WorkResponse::Has { is_there: true }) {
             return Ok(());
         }
         for (name, path) in input.files() {
@@ -121,36 +121,36 @@ impl Connection {
                     break;
                 }
                 let bytes = STANDARD.encode(&piece[..n_bytes]);
-                self.ask(&Tell::Put { input: hash.clone(), file: name.to_owned(), offset, bytes })?;
+                self.ask(&WorkRequest::Put { input: hash.clone(), file: name.to_owned(), offset, bytes })?;
                 offset += n_bytes as u64;
                 if n_bytes == 0 {
                     break;
                 }
             }
         }
-        self.ask(&Tell::Keep { input: hash }).map(|_| ())
+        self.ask(&WorkRequest::Keep { input: hash }).map(|_| ())
     }
 
     /// Returns the processor time that the worker is forecast to give.
     pub fn curve(&mut self) -> Result<Option<Curve>, AskError> {
-        match self.ask(&Tell::Progress { run: self.to.run.clone(), seen: 0 })? {
-            Told::Progress { curve, .. } => Ok(curve_of(curve)),
+        match self.ask(&WorkRequest::Progress { run: self.to.run.clone(), seen: 0 })? {
+            WorkResponse::Progress { curve, .. } => Ok(curve_of(curve)),
             other => Err(AskError::Answer(format!("{other:?}"))),
         }
     }
 
     /// Carries out orders until the run ends or the worker is lost.
-    pub fn serve(mut self, orders: &Receiver<Order>, tell: &impl Fn(Heard) -> bool) {
-        let mut waiting: VecDeque<Tell> = VecDeque::new();
+    pub fn serve(mut self, orders: &Receiver<Order>, tell: &impl Fn(ConnectionEvent) -> bool) {
+        let mut waiting: VecDeque<WorkRequest> = VecDeque::new();
         let run = self.to.run.clone();
         let mut heard = Stopwatch::start();
         loop {
             match orders.recv_timeout(POLL) {
                 Ok(Order::Run { slot, units }) => {
                     let command = self.to.command.clone();
-                    waiting.push_back(Tell::Run { run: run.clone(), slot, command, units });
+                    waiting.push_back(WorkRequest::Run { run: run.clone(), slot, command, units });
                 }
-                Ok(Order::Drop { unit }) => waiting.push_back(Tell::Drop { run: run.clone(), unit }),
+                Ok(Order::Drop { unit }) => waiting.push_back(WorkRequest::Drop { run: run.clone(), unit }),
                 Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -158,25 +158,25 @@ impl Connection {
                 Ok(true) => heard = Stopwatch::start(),
                 Ok(false) => break,
                 Err(error) if is_final(&error) || heard.elapsed() > self.to.lost_after => {
-                    tell(Heard::Lost { why: with_causes(&error) });
+                    tell(ConnectionEvent::Lost { why: with_causes(&error) });
                     return;
                 }
                 Err(_) => self.caller = None,
             }
         }
         // A worker that cannot be told ends the run by itself, later.
-        let _ = self.ask(&Tell::Stop { run });
+        let _ = self.ask(&WorkRequest::Stop { run });
     }
 
     /// Sends the requests that wait, and asks for the run's progress; false if nobody receives the news any more.
-    fn exchange(&mut self, waiting: &mut VecDeque<Tell>, tell: &impl Fn(Heard) -> bool) -> Result<bool, AskError> {
+    fn exchange(&mut self, waiting: &mut VecDeque<WorkRequest>, tell: &impl Fn(ConnectionEvent) -> bool) -> Result<bool, AskError> {
         while let Some(tell) = waiting.front() {
             self.ask(tell)?;
             waiting.pop_front();
             self.has_run = true;
         }
-        let Told::Progress { is_known, slots, ended, curve, .. } =
-            self.ask(&Tell::Progress { run: self.to.run.clone(), seen: self.seen })?
+        let WorkResponse::Progress { is_known, slots, ended, curve, .. } =
+            self.ask(&WorkRequest::Progress { run: self.to.run.clone(), seen: self.seen })?
         else {
             return Err(AskError::Answer("it was asked how far it is".to_owned()));
         };
@@ -186,11 +186,11 @@ impl Connection {
         for ended in ended {
             let output = if ended.failure.is_none() { self.output(ended.unit, ended.n_bytes)? } else { Vec::new() };
             self.seen += 1;
-            if !tell(Heard::Ended { ended, output }) {
+            if !tell(ConnectionEvent::Ended { ended, output }) {
                 return Ok(false);
             }
         }
-        Ok(tell(Heard::Progress { slots, curve: curve_of(curve) }))
+        Ok(tell(ConnectionEvent::Progress { slots, curve: curve_of(curve) }))
     }
 
     fn output(&mut self, unit: usize, n_bytes: u64) -> Result<Vec<u8>, AskError> {
@@ -205,7 +205,7 @@ impl Connection {
         }
         loop {
             let offset = output.len() as u64;
-            let Told::Output { bytes, is_all } = self.ask(&Tell::Output { run: self.to.run.clone(), unit, offset })?
+            let WorkResponse::Output { bytes, is_all } = self.ask(&WorkRequest::Output { run: self.to.run.clone(), unit, offset })?
             else {
                 return Err(AskError::Answer("it was asked what a unit wrote".to_owned()));
             };
@@ -223,7 +223,7 @@ impl Connection {
         }
     }
 
-    fn ask(&mut self, tell: &Tell) -> Result<Told, AskError> {
+    fn ask(&mut self, tell: &WorkRequest) -> Result<WorkResponse, AskError> {
         if self.caller.is_none() {
             self.caller = Some(Caller::open(&self.to.endpoint, &self.to.security)?);
         }

@@ -10,7 +10,7 @@ use sched::{Action, Event, Plan, Policy, State, Worker};
 use stream::Endpoint;
 use units::Confidence;
 
-use crate::connection::{Connection, Heard, Order, Orders, To};
+use crate::connection::{Connection, ConnectionEvent, Order, Orders, To};
 use crate::kept::{Given, Kept, Line};
 use crate::protocol::Ended;
 use crate::run::{Expected, Finished, N_TRIES_MAX, News, Part, RunError, Runner};
@@ -39,7 +39,7 @@ struct Coordinator<'a> {
     state: State,
     policy: Box<dyn Policy>,
     feeds: Vec<Feed>,
-    heard: Receiver<(usize, Heard)>,
+    heard: Receiver<(usize, ConnectionEvent)>,
     began: Stopwatch,
     plan: Option<Plan>,
     parts: Vec<Part>,
@@ -156,11 +156,11 @@ impl<'a> Coordinator<'a> {
         Ok(())
     }
 
-    fn hear(&mut self, connection: usize, heard: Heard, tell: &mut dyn FnMut(News<'_>)) -> Result<(), RunError> {
+    fn hear(&mut self, connection: usize, heard: ConnectionEvent, tell: &mut dyn FnMut(News<'_>)) -> Result<(), RunError> {
         let of_it: Vec<usize> =
             (0..self.feeds.len()).filter(|worker| self.feeds[*worker].connection == connection).collect();
         match heard {
-            Heard::Progress { slots, curve } => {
+            ConnectionEvent::Progress { slots, curve } => {
                 let now = self.began.elapsed().as_secs_f64();
                 let curve = curve.map(std::sync::Arc::new);
                 for worker in of_it {
@@ -175,13 +175,13 @@ impl<'a> Coordinator<'a> {
                 }
                 Ok(())
             }
-            Heard::Ended { ended, output } => {
+            ConnectionEvent::Ended { ended, output } => {
                 let Some(worker) = of_it.into_iter().find(|worker| self.feeds[*worker].slot == ended.slot) else {
                     return Ok(());
                 };
                 self.end_unit(worker, &ended, &output, tell)
             }
-            Heard::Lost { why } => {
+            ConnectionEvent::Lost { why } => {
                 for worker in of_it {
                     let name = self.state.workers[worker].name.clone();
                     tell(News::Lost { worker: &name, why: &why });
@@ -409,7 +409,7 @@ pub fn held(levels: &[f64], confidence: Confidence) -> Option<f64> {
 }
 
 /// Starts a connection's thread.
-fn serve(connection: Connection, number: usize, sender: mpsc::Sender<(usize, Heard)>) -> Orders {
+fn serve(connection: Connection, number: usize, sender: mpsc::Sender<(usize, ConnectionEvent)>) -> Orders {
     let (orders, taken) = mpsc::channel::<Order>();
     let name = format!("worker-{number}");
     let serve = move || connection.serve(&taken, &|heard| sender.send((number, heard)).is_ok());

@@ -10,7 +10,7 @@ pub const COMPLAINT_BYTES: usize = 2_000;
 /// A request to a worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Tell {
+pub enum WorkRequest {
     /// Asks for a description of the worker.
     Hello {},
     /// Asks whether an input is there.
@@ -90,7 +90,7 @@ pub struct Unit {
 /// An answer of a worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
-pub enum Told {
+pub enum WorkResponse {
     /// Description of the worker.
     Hello {
         /// Its host's name.

@@ -12,7 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use stream::{Answer, Ask, Handler, InputId, Message, Outputs, Pending, Request};
 
 use crate::allow::Allowed;
-use crate::protocol::{Tell, Told};
+use crate::protocol::{WorkRequest, WorkResponse};
 use slots::Slots;
 
 /// Limits of a worker.
@@ -50,7 +50,7 @@ impl Handler for Worker {
         let Ask::Work { tell } = request.ask else {
             return pending.refuse("a worker of split work answers `work` and `status`");
         };
-        let told = serde_json::from_str::<Tell>(&tell).map_err(|error| error.to_string());
+        let told = serde_json::from_str::<WorkRequest>(&tell).map_err(|error| error.to_string());
         match told.and_then(|tell| self.answer(tell)) {
             Ok(told) => {
                 let told = serde_json::to_string(&told).expect("what is told has a form in JSON");
@@ -70,27 +70,27 @@ impl Handler for Worker {
 }
 
 impl Worker {
-    fn answer(&self, tell: Tell) -> Result<Told, String> {
+    fn answer(&self, tell: WorkRequest) -> Result<WorkResponse, String> {
         match tell {
-            Tell::Hello {} => Ok(self.slots.hello()),
-            Tell::Has { input } => Ok(Told::Has { is_there: self.slots.inputs.has(&input)? }),
-            Tell::Put { input, file, offset, bytes } => {
+            WorkRequest::Hello {} => Ok(self.slots.hello()),
+            WorkRequest::Has { input } => Ok(WorkResponse::Has { is_there: self.slots.inputs.has(&input)? }),
+            WorkRequest::Put { input, file, offset, bytes } => {
                 let bytes = STANDARD.decode(bytes).map_err(|error| error.to_string())?;
-                self.slots.inputs.put(&input, &file, offset, &bytes).map(|()| Told::Done {})
+                self.slots.inputs.put(&input, &file, offset, &bytes).map(|()| WorkResponse::Done {})
             }
-            Tell::Keep { input } => self.slots.inputs.keep(&input).map(|()| Told::Done {}),
-            Tell::Run { run, slot, command, units } => {
-                self.slots.run(&run, slot, &command, units).map(|()| Told::Done {})
+            WorkRequest::Keep { input } => self.slots.inputs.keep(&input).map(|()| WorkResponse::Done {}),
+            WorkRequest::Run { run, slot, command, units } => {
+                self.slots.run(&run, slot, &command, units).map(|()| WorkResponse::Done {})
             }
-            Tell::Drop { run, unit } => {
+            WorkRequest::Drop { run, unit } => {
                 self.slots.drop_unit(&run, unit);
-                Ok(Told::Done {})
+                Ok(WorkResponse::Done {})
             }
-            Tell::Progress { run, seen } => self.slots.progress(&run, seen),
-            Tell::Output { run, unit, offset } => self.slots.output(&run, unit, offset),
-            Tell::Stop { run } => {
+            WorkRequest::Progress { run, seen } => self.slots.progress(&run, seen),
+            WorkRequest::Output { run, unit, offset } => self.slots.output(&run, unit, offset),
+            WorkRequest::Stop { run } => {
                 self.slots.stop(&run);
-                Ok(Told::Done {})
+                Ok(WorkResponse::Done {})
             }
         }
     }

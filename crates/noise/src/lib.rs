@@ -11,7 +11,7 @@
 //! No figure goes beyond what the clock can resolve: a detour is longer than the spread of undisturbed quanta and the
 //! clock's steps explain.
 //!
-//! A [`TogetherPlan`] or [`LocalPlan`] says what to measure, and [`Noise`] shows the result. [`record`] describes its
+//! A [`JointPlan`] or [`LocalPlan`] says what to measure, and [`Noise`] shows the result. [`record`] describes its
 //! contents.
 #![warn(unreachable_pub)]
 
@@ -36,7 +36,7 @@ use picture::Picture;
 
 pub use cause::Cause;
 pub use injector::Injected;
-pub use plan::{Injection, LocalPlan, Method, PlanError, TogetherPlan, Work, cpus};
+pub use plan::{Injection, LocalPlan, Method, PlanError, JointPlan, Work, cpus};
 #[cfg(feature = "mpi")]
 pub use run::run;
 pub use run::{LocalError, run_alone, run_threads, threads};

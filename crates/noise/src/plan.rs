@@ -51,7 +51,7 @@ pub enum Method {
 
 /// A run on all ranks together.
 #[derive(Clone, Debug, PartialEq)]
-pub struct TogetherPlan {
+pub struct JointPlan {
     /// One part of the run for each.
     pub works: Vec<Work>,
     /// Length of each part.
@@ -247,7 +247,7 @@ impl Injection {
     }
 }
 
-impl TogetherPlan {
+impl JointPlan {
     /// Whether it can be done on so many ranks.
     ///
     /// # Errors
@@ -354,8 +354,8 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
     const CLOCK: ClockQuality = ClockQuality { resolution_ns: 20, cost_ns: 25.0 };
 
-    fn together() -> TogetherPlan {
-        TogetherPlan {
+    fn together() -> JointPlan {
+        JointPlan {
             works: vec![Work::Span(MS), Work::Allreduce],
             time: 20_000 * MS,
             thresholds: vec![2 * MS, 5 * MS, 10 * MS],
@@ -391,19 +391,19 @@ mod tests {
     #[test]
     fn what_makes_no_sense_together_is_refused_in_words() {
         let injection = |length, period| Some(Injection { length, period });
-        check_refused(TogetherPlan { time: Duration::ZERO, ..together() }.check(1), "--time is 0");
-        check_refused(TogetherPlan { works: vec![Work::Span(Duration::ZERO)], ..together() }.check(1), "--work is 0");
+        check_refused(JointPlan { time: Duration::ZERO, ..together() }.check(1), "--time is 0");
+        check_refused(JointPlan { works: vec![Work::Span(Duration::ZERO)], ..together() }.check(1), "--work is 0");
         check_refused(
-            TogetherPlan { time: MS / 2, ..together() }.check(1),
+            JointPlan { time: MS / 2, ..together() }.check(1),
             "work of 1ms is longer than the run of 500us",
         );
-        check_refused(TogetherPlan { works: vec![Work::Span(MS / 1000)], ..together() }.check(1), "20000000 pieces");
-        check_refused(TogetherPlan { thresholds: vec![5 * MS, 2 * MS], ..together() }.check(1), "threshold 2ms");
-        check_refused(TogetherPlan { thresholds: vec![5 * MS, 5 * MS], ..together() }.check(1), "threshold 5ms");
-        check_refused(TogetherPlan { thresholds: vec![Duration::ZERO], ..together() }.check(1), "a threshold is 0");
-        check_refused(TogetherPlan { injected_ranks: vec![0, 4], ..together() }.check(4), "no rank 4");
-        check_refused(TogetherPlan { injection: injection(6 * MS, 10 * MS), ..together() }.check(1), "at least twice");
-        check_refused(TogetherPlan { injection: injection(Duration::ZERO, MS), ..together() }.check(1), "is 0");
+        check_refused(JointPlan { works: vec![Work::Span(MS / 1000)], ..together() }.check(1), "20000000 pieces");
+        check_refused(JointPlan { thresholds: vec![5 * MS, 2 * MS], ..together() }.check(1), "threshold 2ms");
+        check_refused(JointPlan { thresholds: vec![5 * MS, 5 * MS], ..together() }.check(1), "threshold 5ms");
+        check_refused(JointPlan { thresholds: vec![Duration::ZERO], ..together() }.check(1), "a threshold is 0");
+        check_refused(JointPlan { injected_ranks: vec![0, 4], ..together() }.check(4), "no rank 4");
+        check_refused(JointPlan { injection: injection(6 * MS, 10 * MS), ..together() }.check(1), "at least twice");
+        check_refused(JointPlan { injection: injection(Duration::ZERO, MS), ..together() }.check(1), "is 0");
     }
 
     #[test]

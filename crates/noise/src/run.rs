@@ -18,7 +18,7 @@ use mpi_run::{Header, Placement, Writer};
 use program::Failure;
 use units::Rank;
 
-use crate::plan::TogetherPlan;
+use crate::plan::JointPlan;
 #[cfg(feature = "mpi")]
 use processes::Process;
 use threads::Team;
@@ -34,7 +34,7 @@ pub use local::{LocalError, run_alone};
 #[cfg(feature = "mpi")]
 pub fn run(
     session: &Session,
-    plan: &TogetherPlan,
+    plan: &JointPlan,
     clock: Stopwatch,
     header: &Header,
     writer: &mut Writer,
@@ -63,7 +63,7 @@ pub fn threads(n_threads: u32, clock: &Stopwatch) -> io::Result<Vec<Placement>> 
 /// When there can be no further thread, the result cannot be written, or a thread not be bound to the core that noise
 /// is made on.
 pub fn run_threads(
-    plan: &TogetherPlan,
+    plan: &JointPlan,
     clock: Stopwatch,
     header: &Header,
     writer: &mut Writer,

@@ -2,7 +2,7 @@
 
 use std::num::NonZero;
 
-use des::{Protocol, Rounds, Told};
+use des::{Protocol, Rounds, SyncInfo};
 use mpi_sim::machine::{Description, Machine, MachineError};
 use mpi_sim::user::{self, STACK_BYTES, UserError};
 use mpi_sim::{Counts, World};
@@ -104,13 +104,13 @@ impl Mode {
     /// Returns the mode as a protocol of the simulator.
     #[must_use]
     pub fn protocol(self, lookahead: SimDuration) -> Protocol {
-        let rounds = |told, deterministic| Protocol::Rounds(Rounds { told, deterministic });
+        let rounds = |sync_info, deterministic| Protocol::Rounds(Rounds { sync_info, deterministic });
         match self {
             Self::Quantum => Protocol::Quantum(lookahead),
-            Self::Cep => rounds(Told::Cep, false),
-            Self::Nmp => rounds(Told::Nmp, false),
-            Self::Both => rounds(Told::Both, false),
-            Self::Deterministic | Self::Declared => rounds(Told::Both, true),
+            Self::Cep => rounds(SyncInfo::Cep, false),
+            Self::Nmp => rounds(SyncInfo::Nmp, false),
+            Self::Both => rounds(SyncInfo::Both, false),
+            Self::Deterministic | Self::Declared => rounds(SyncInfo::Both, true),
         }
     }
 

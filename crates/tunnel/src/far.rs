@@ -226,7 +226,7 @@ async fn open(shared: &Shared, link: &Arc<Link>, opening: Opening) {
     let counters = &shared.common.counters;
     match reach(shared, &component, &target).await {
         Ok((local, cutter)) => {
-            link.tell_opened(stream);
+            link.send_opened(stream);
             if let Err(broken) = relay(link, stream, cutter, inbound, local).await {
                 counters.streams_failed_total.add(1);
                 tracing::info!(stream, target, %broken, "stream broken");

@@ -275,7 +275,7 @@ impl Link {
     }
 
     /// Says that the target of a stream answered.
-    pub fn tell_opened(&self, stream: u32) {
+    pub fn send_opened(&self, stream: u32) {
         self.say(Frame::Opened { stream });
     }
 

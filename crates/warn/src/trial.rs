@@ -59,13 +59,13 @@ impl Alarm {
 
     /// Whether it stands.
     #[must_use]
-    pub fn stands(&self) -> bool {
+    pub fn is_raised(&self) -> bool {
         self.stands
     }
 
     /// Updates the alarm with a probability; returns whether that has raised it (`Some(true)`) or had it taken back
     /// (`Some(false)`).
-    pub fn hear(&mut self, probability: f64) -> Option<bool> {
+    pub fn update(&mut self, probability: f64) -> Option<bool> {
         let stands = if self.stands { probability >= self.clear } else { probability >= self.raise };
         (std::mem::replace(&mut self.stands, stands) != stands).then_some(stands)
     }
@@ -120,7 +120,7 @@ pub fn trial(
         if !is_tried {
             continue;
         }
-        match alarm.hear(told) {
+        match alarm.update(told) {
             Some(true) => {
                 raised = Some(idx);
                 // Of the latest ones nobody knows yet.
@@ -145,8 +145,8 @@ mod tests {
     #[test]
     fn a_warning_stands_until_it_is_well_below() {
         let mut alarm = Alarm::new(0.8, 0.5);
-        let heard = [0.7, 0.8, 0.6, 0.5, 0.49, 0.79, 0.9].map(|probability| alarm.hear(probability));
+        let heard = [0.7, 0.8, 0.6, 0.5, 0.49, 0.79, 0.9].map(|probability| alarm.update(probability));
         assert_eq!(heard, [None, Some(true), None, None, Some(false), None, Some(true)]);
-        assert!(alarm.stands());
+        assert!(alarm.is_raised());
     }
 }

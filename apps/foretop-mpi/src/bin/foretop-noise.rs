@@ -9,7 +9,7 @@ use clock::Stopwatch;
 use foretop_mpi::{Output, Teller, header, print_first, run, writer};
 use mpi_run::{Ending, Session};
 use noise::record::kind;
-use noise::{Injection, Noise, TogetherPlan, Work};
+use noise::{Injection, Noise, JointPlan, Work};
 use program::Failure;
 use units::span;
 
@@ -52,8 +52,8 @@ impl Arguments {
         self.time.unwrap_or(Duration::from_secs(if self.quick { 2 } else { 20 }))
     }
 
-    fn together(&self) -> TogetherPlan {
-        TogetherPlan {
+    fn together(&self) -> JointPlan {
+        JointPlan {
             works: self.work.clone(),
             time: self.time(),
             thresholds: self.threshold.clone(),

@@ -15,7 +15,7 @@ use super::inputs::Inputs;
 use super::{Limits, process};
 use crate::allow::{Allowed, find};
 use crate::gauge::{self, Outlook, Used};
-use crate::protocol::{Ended, PIECE_BYTES, Told, Unit, Working};
+use crate::protocol::{Ended, PIECE_BYTES, WorkResponse, Unit, Working};
 
 /// Time without any message of its coordinator after which a run is ended.
 const ABANDONED_AFTER: Duration = Duration::from_secs(120);
@@ -89,8 +89,8 @@ impl Slots {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn hello(&self) -> Told {
-        Told::Hello {
+    pub fn hello(&self) -> WorkResponse {
+        WorkResponse::Hello {
             host: sensor::host_name(Path::new("/")).unwrap_or_default(),
             n_slots: self.limits.n_slots,
             commands: self.allowed.iter().map(|one| one.name().to_owned()).collect(),
@@ -130,7 +130,7 @@ impl Slots {
         Ok(())
     }
 
-    pub fn progress(&self, run: &str, seen: usize) -> Result<Told, String> {
+    pub fn progress(&self, run: &str, seen: usize) -> Result<WorkResponse, String> {
         let outlook = self.outlook.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let outlook = outlook.map(|outlook| outlook.lock().unwrap_or_else(PoisonError::into_inner).clone());
         let outlook = outlook.ok_or("it has no forecast yet")?;
@@ -146,10 +146,10 @@ impl Slots {
             run.ended.get(seen..).unwrap_or_default().to_vec()
         });
         let curve = outlook.curve.points().map(|(demand, times)| (demand, times.to_vec())).collect();
-        Ok(Told::Progress { is_known, slots, ended, curve, availability: outlook.availability })
+        Ok(WorkResponse::Progress { is_known, slots, ended, curve, availability: outlook.availability })
     }
 
-    pub fn output(&self, run: &str, unit: usize, offset: u64) -> Result<Told, String> {
+    pub fn output(&self, run: &str, unit: usize, offset: u64) -> Result<WorkResponse, String> {
         let state = self.lock();
         let found = state.runs.get(run).ok_or_else(|| format!("there is no run `{run}`"))?;
         let ended = found.ended.iter().rev().find(|ended| ended.unit == unit && ended.failure.is_none());
@@ -163,7 +163,7 @@ impl Slots {
             Ok(file.metadata()?.len())
         });
         let length = read.map_err(|error| format!("what unit {unit} wrote cannot be read: {error}"))?;
-        Ok(Told::Output { is_all: offset + bytes.len() as u64 >= length, bytes: STANDARD.encode(bytes) })
+        Ok(WorkResponse::Output { is_all: offset + bytes.len() as u64 >= length, bytes: STANDARD.encode(bytes) })
     }
 
     /// Forgets a unit, and kills it if it is at work.
@@ -287,7 +287,7 @@ mod tests {
         let slots = Slots::start(allowed.to_vec(), limits).unwrap();
         let unit = |arg: &str| vec![Unit { unit: 7, args: vec![arg.to_owned()], stdin: String::new() }];
         let progress = || match slots.progress("run", 0).unwrap() {
-            Told::Progress { slots, ended, .. } => (slots[1], ended),
+            WorkResponse::Progress { slots, ended, .. } => (slots[1], ended),
             other => panic!("{other:?}"),
         };
         slots.run("run", 0, "echo", unit("1")).unwrap();
@@ -295,7 +295,7 @@ mod tests {
         slots.run("run", 1, "sleep", unit("1000")).unwrap();
         wait_until("the second begins", PATIENCE, || progress().0);
         let bytes = STANDARD.encode("1\n");
-        assert_eq!(slots.output("run", 7, 0), Ok(Told::Output { bytes, is_all: true }));
+        assert_eq!(slots.output("run", 7, 0), Ok(WorkResponse::Output { bytes, is_all: true }));
         slots.drop_unit("run", 7);
         wait_until("the second is killed", PATIENCE, || progress().0.is_none().then_some(()));
         assert_eq!(progress().1.len(), 1, "nobody hears of what was dropped");

@@ -5,7 +5,7 @@
 
 use std::cmp::Reverse;
 
-use des::{Protocol, Rounds, Told};
+use des::{Protocol, Rounds, SyncInfo};
 use units::{Rank, SimDuration, SimTime};
 
 use super::state::Doing;
@@ -120,25 +120,25 @@ impl World {
     fn grant_bounds(&mut self, rounds: Rounds, first: SimTime) {
         let conditional = self.conditional(first);
         let waiting = self.waiting();
-        if rounds.told == Told::Cep {
+        if rounds.sync_info == SyncInfo::Cep {
             for rank in waiting {
                 self.grant(rank, conditional, true);
             }
             return;
         }
-        let told = self.told();
+        let earliest_outputs = self.earliest_outputs();
         for rank in waiting {
-            if rounds.told == Told::Both {
+            if rounds.sync_info == SyncInfo::Both {
                 self.grant(rank, conditional, true);
             }
-            let bound = self.bound(rank, &told);
+            let bound = self.bound(rank, &earliest_outputs);
             self.grant(rank, bound, false);
         }
     }
 
     /// Returns the lower bounds that ranks send each other: nothing of a rank departs before its bound, whatever the
     /// rank still gets. A bound that was sent holds for ever.
-    fn told(&mut self) -> Vec<SimTime> {
+    fn earliest_outputs(&mut self) -> Vec<SimTime> {
         let departs = self.ranks.iter_mut().map(|state| {
             let acts = state.acts.min(state.granted.max(state.granted_once));
             let departs = match state.doing {
@@ -147,38 +147,38 @@ impl World {
                 _ if state.mailbox.has_wild() => acts,
                 _ => acts.max(state.clock),
             };
-            state.told = state.told.max(departs);
-            state.told
+            state.earliest_output = state.earliest_output.max(departs);
+            state.earliest_output
         });
         departs.collect()
     }
 
     /// Returns the time before which nothing arrives that matters to a rank's question, by the bounds of the ranks
     /// that may send it.
-    fn bound(&mut self, rank: Rank, told: &[SimTime]) -> SimTime {
+    fn bound(&mut self, rank: Rank, earliest_outputs: &[SimTime]) -> SimTime {
         let mut bound = self.on_links();
         let mut n_asked = 0;
-        let mut hear = |from: Rank, after: SimDuration| {
+        let mut limit = |from: Rank, after: SimDuration| {
             if from != rank {
                 n_asked += 1;
-                bound = bound.min(told[from as usize] + after.max(INSTANT));
+                bound = bound.min(earliest_outputs[from as usize] + after.max(INSTANT));
             }
         };
         let state = &self.ranks[rank as usize];
         for wanted in state.open().map(|post| &post.wanted).chain(state.probed()).chain(state.mailbox.wild()) {
             let known = self.communicators.get(&(rank, wanted.context));
             match (wanted.source, known) {
-                (Some(source), _) => hear(source, self.machine.lookahead(source, rank)),
+                (Some(source), _) => limit(source, self.machine.lookahead(source, rank)),
                 (None, Some(known)) => {
-                    known.members.iter().for_each(|source| hear(*source, self.machine.lookahead(*source, rank)));
+                    known.members.iter().for_each(|source| limit(*source, self.machine.lookahead(*source, rank)));
                 }
                 (None, None) => {
-                    (0..told.len() as Rank).for_each(|source| hear(source, self.machine.lookahead(source, rank)));
+                    (0..earliest_outputs.len() as Rank).for_each(|source| limit(source, self.machine.lookahead(source, rank)));
                 }
             }
         }
         // Words of receivers, who need not act for them.
-        state.receivers().for_each(|to| hear(to, self.word(to, rank)));
+        state.receivers().for_each(|to| limit(to, self.word(to, rank)));
         self.counts.n_null_messages += n_asked;
         bound
     }

@@ -82,7 +82,7 @@ pub(crate) struct RankState {
     /// The same of those sources that matter to the present question.
     pub(super) granted_once: SimTime,
     /// Bound that the rank sent to others: nothing of the rank departs before this.
-    pub(super) told: SimTime,
+    pub(super) earliest_output: SimTime,
     /// While it waits: neither it nor its wild receives do anything before this if nothing more is sent to it.
     pub(super) acts: SimTime,
     pub(super) stretch_began: SimTime,

@@ -165,7 +165,7 @@ impl Known {
         let State::Asked { running, sides } = &mut self.usual else { return };
         // What was known long ago is no reason to tell now.
         let is_silent = hub.no_sample_since(&running.of, now).is_some();
-        let may_stand = |side: &Side| side.alarm.stands() || running.foresight.may_come(&side.question, RAISE);
+        let may_stand = |side: &Side| side.alarm.is_raised() || running.foresight.may_come(&side.question, RAISE);
         if is_silent || !sides.iter().any(may_stand) {
             self.found.clear();
             return;
@@ -176,8 +176,8 @@ impl Known {
             let is_there = question.comparison.holds(running.last, question.line);
             let is_seldom = chance.probability >= RATIO_MIN * *base_rate;
             // What is there already, or comes so often, is not ahead.
-            alarm.hear(if is_seldom && !is_there { chance.probability } else { 0.0 });
-            alarm.stands().then(|| api::Excursion {
+            alarm.update(if is_seldom && !is_there { chance.probability } else { 0.0 });
+            alarm.is_raised().then(|| api::Excursion {
                 id: id.to_owned(),
                 unit: running.unit.clone(),
                 rises: question.comparison == Comparison::Above,

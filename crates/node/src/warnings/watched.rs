@@ -104,10 +104,10 @@ impl Watched {
                 let is_new = self.said.is_none_or(|before| before.next != said.next);
                 self.said = Some(said);
                 // What was known long ago is no reason to warn now.
-                let counts = self.alarm.stands() || self.no_sample_since(now).is_none();
+                let counts = self.alarm.is_raised() || self.no_sample_since(now).is_none();
                 if is_new
                     && counts
-                    && let Some(raised) = self.alarm.hear(said.chance.probability)
+                    && let Some(raised) = self.alarm.update(said.chance.probability)
                 {
                     self.since = raised.then_some(now);
                 }
@@ -133,7 +133,7 @@ impl Watched {
 
     /// The warning, if it stands and may be told.
     pub(super) fn standing(&self, is_silent: bool, now: Timestamp, host: &str, page: &str) -> Option<Alert> {
-        if !self.alarm.stands() || is_silent {
+        if !self.alarm.is_raised() || is_silent {
             return None;
         }
         let Some(said) = self.said else {
@@ -166,7 +166,7 @@ impl Watched {
         repeat: Option<Duration>,
         now: Timestamp,
     ) -> Option<Alert> {
-        if !self.alarm.stands() {
+        if !self.alarm.is_raised() {
             let over = self.told.take()?.over(now);
             let Some(said) = self.said else { return Some(over) };
             let (summary, probability, origin) = (self.summary(said, now), said.chance.probability, said.origin);
@@ -209,7 +209,7 @@ impl Watched {
             origin: self.said.map(|said| said.origin),
             no_sample_since: self.no_sample_since(now),
             problem: self.problem.clone(),
-            stands: self.alarm.stands(),
+            stands: self.alarm.is_raised(),
             since: self.since,
             silent_until,
         }

@@ -20,7 +20,7 @@ use crate::counter::run_delay_ns;
 use crate::detour::clock_limit_ns;
 use crate::injector::{Injected, Injector, bind};
 use crate::lateness::{Pooled, Tally, Times};
-use crate::plan::{N_KEPT_MAX, TogetherPlan, Work};
+use crate::plan::{N_KEPT_MAX, JointPlan, Work};
 use crate::quanta::{Stretch, saturated, touched};
 use crate::record::{Allreduce, InjectedNoise, Late, NodeLate, Part, RankTimes, Row, TrainSeen, kind};
 use crate::train::{Train, trains};
@@ -82,7 +82,7 @@ struct Told {
 /// On all ranks, when the result cannot be written or a rank cannot be bound to the core that noise is made on.
 pub(crate) fn together<G: Group>(
     group: &G,
-    plan: &TogetherPlan,
+    plan: &JointPlan,
     clock: Stopwatch,
     header: &Header,
     writer: &mut Writer,
@@ -149,7 +149,7 @@ fn allreduce(group: &impl Group) {
 
 fn part<G: Group>(
     run: &Run<'_, G>,
-    plan: &TogetherPlan,
+    plan: &JointPlan,
     work: Work,
     header: &Header,
     writer: &mut Writer,
@@ -185,7 +185,7 @@ fn part<G: Group>(
 /// Makes iterations for about as long as planned.
 fn iterations<G: Group>(
     run: &Run<'_, G>,
-    plan: &TogetherPlan,
+    plan: &JointPlan,
     span: Duration,
     tell: &mut dyn FnMut(u64, u64),
 ) -> Measured {
@@ -252,7 +252,7 @@ fn block<G: Group>(run: &Run<'_, G>, is_apart: bool, turns: u64, n: u64, times: 
 #[allow(clippy::too_many_arguments, reason = "all that a part came to")]
 fn combine<G: Group>(
     run: &Run<'_, G>,
-    plan: &TogetherPlan,
+    plan: &JointPlan,
     work: Work,
     span: Duration,
     measured: &Measured,
@@ -373,7 +373,7 @@ fn record_rows<G>(
 
 fn record_ranks<G>(
     run: &Run<'_, G>,
-    plan: &TogetherPlan,
+    plan: &JointPlan,
     part: &Part,
     told: &[Told],
     header: &Header,

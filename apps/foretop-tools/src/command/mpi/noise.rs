@@ -11,7 +11,7 @@ use clap::{Parser, ValueEnum};
 use clock::Stopwatch;
 use mpi_run::{ClockQuality, Header, Measurement, Placement, Writer, allowed_cpus};
 use noise::record::kind;
-use noise::{Injection, LocalPlan, Method, Noise, PlanError, TogetherPlan, Work};
+use noise::{Injection, LocalPlan, Method, Noise, PlanError, JointPlan, Work};
 use program::Progress;
 use units::span;
 
@@ -203,7 +203,7 @@ impl Arguments {
 
     fn on_threads(&self, n_threads: u32, typed: Vec<String>, out: &mut dyn Write) -> anyhow::Result<()> {
         let clock = Stopwatch::start();
-        let plan = TogetherPlan {
+        let plan = JointPlan {
             works: self.together.work.clone(),
             time: self.time(),
             thresholds: self.together.threshold.clone(),

@@ -120,8 +120,8 @@ impl Watch {
         };
         *is_mute = false;
         let at = clock::now();
-        let counts = alarm.stands() || super::no_reason(rule, &answer).is_none();
-        let change = if counts { alarm.hear(answer.probability) } else { None };
+        let counts = alarm.is_raised() || super::no_reason(rule, &answer).is_none();
+        let change = if counts { alarm.update(answer.probability) } else { None };
         if change == Some(true) {
             *since = at;
         }
@@ -132,7 +132,7 @@ impl Watch {
             series: answer.id,
             summary: says.into_iter().flatten().collect::<Vec<_>>().join("; "),
             probability: answer.probability,
-            stands: alarm.stands(),
+            stands: alarm.is_raised(),
             repeated: false,
             since: *since,
             at,
