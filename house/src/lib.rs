@@ -318,12 +318,7 @@ fn unused(package: &Package) -> Vec<Breach> {
 
 /// The rules of language that a package breaks, or keeps better than its numbers say.
 fn language(package: &Package) -> Vec<Breach> {
-    let lists: [(&'static str, &'static [(&'static str, usize)], Vec<&str>); 3] = [
-        (HEADLESS, &[], language::headless(package).collect()),
-        (LONG, &[], language::long(package).collect()),
-        (PRIVATE, PRIVATE_ALLOWED, language::private_names(package).collect()),
-    ];
-    let breach = |(rule, list, found): (&'static str, &[(&str, usize)], Vec<&str>)| {
+    let breach = |rule: &'static str, list: &[(&str, usize)], found: Vec<&str>| {
         let allowed = list.iter().find(|(name, _)| *name == package.name).map_or(0, |(_, n)| *n);
         let (package, n) = (package.name.clone(), found.len());
         match n.cmp(&allowed) {
@@ -334,7 +329,12 @@ fn language(package: &Package) -> Vec<Breach> {
             Ordering::Equal => None,
         }
     };
-    lists.into_iter().filter_map(breach).collect()
+    let breaches = [
+        breach(HEADLESS, &[], language::headless(package).collect()),
+        breach(LONG, &[], language::long(package).collect()),
+        breach(PRIVATE, PRIVATE_ALLOWED, language::private_names(package).collect()),
+    ];
+    breaches.into_iter().flatten().collect()
 }
 
 fn disagreements(packages: &[Package], rooms: &[Room]) -> Vec<Breach> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::{Alert, Server, DeliveryError};
+use crate::{Alert, DeliveryError, Server};
 
 /// A warning in the form of API v2.
 #[derive(Serialize)]
@@ -21,7 +21,12 @@ struct Posted<'a> {
 }
 
 /// Posts the changes and the standing warnings, which are over in `keep` unless they are posted again before.
-pub(crate) fn tell(server: &Server, changes: &[Alert], standing: &[Alert], keep: Duration) -> Result<(), DeliveryError> {
+pub(crate) fn tell(
+    server: &Server,
+    changes: &[Alert],
+    standing: &[Alert],
+    keep: Duration,
+) -> Result<(), DeliveryError> {
     // What was raised stands, and is told of there.
     let over = changes.iter().filter(|alert| !alert.stands);
     let posted: Vec<Posted<'_>> = over.chain(standing).map(|alert| Posted::of(alert, keep)).collect();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use wait_timeout::ChildExt;
 
-use crate::{Message, DeliveryError};
+use crate::{DeliveryError, Message};
 
 /// A program that takes longer is killed.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -27,7 +27,9 @@ impl Command {
             Err(source) => Err(DeliveryError::Run { program, source }),
             Ok(Some(status)) if status.success() => Ok(()),
             Ok(Some(status)) => Err(DeliveryError::Failed { program, how: status.to_string() }),
-            Ok(None) => Err(DeliveryError::Failed { program, how: format!("it took longer than {} s", TIMEOUT.as_secs()) }),
+            Ok(None) => {
+                Err(DeliveryError::Failed { program, how: format!("it took longer than {} s", TIMEOUT.as_secs()) })
+            }
         }
     }
 

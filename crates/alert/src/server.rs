@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http_client::{Address, Login, RequestError, Trust, agent};
 
-use crate::{Message, DeliveryError};
+use crate::{DeliveryError, Message};
 
 /// The longest time that the server may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -38,6 +38,10 @@ impl Server {
             .send(body)
             .map_err(|error| DeliveryError::Request { place: place(), source: RequestError::from(error) })?;
         let status = answer.status();
-        if status.is_success() { Ok(()) } else { Err(DeliveryError::Status { place: place(), status: status.as_u16() }) }
+        if status.is_success() {
+            Ok(())
+        } else {
+            Err(DeliveryError::Status { place: place(), status: status.as_u16() })
+        }
     }
 }

@@ -155,7 +155,7 @@ impl<'a, P: Process> Worker<'a, P> {
         }
     }
 
-    fn tell(&mut self) {
+    fn publish(&mut self) {
         let is_deterministic = self.is_deterministic();
         let (took, later) = (std::mem::take(&mut self.took), std::mem::take(&mut self.moved));
         let mut summary = Summary { took, moved: took || later, ..Summary::default() };

@@ -15,7 +15,7 @@ use stream::{Answer, Ask, CallError, Caller, Endpoint, OpenError, Security};
 use text::with_causes;
 
 use crate::input::Input;
-use crate::protocol::{Ended, PIECE_BYTES, WorkRequest, WorkResponse, Unit, Working};
+use crate::protocol::{Ended, PIECE_BYTES, Unit, WorkRequest, WorkResponse, Working};
 
 /// Time between two questions to a worker about its progress.
 const POLL: Duration = Duration::from_millis(100);
@@ -169,7 +169,11 @@ impl Connection {
     }
 
     /// Sends the requests that wait, and asks for the run's progress; false if nobody receives the news any more.
-    fn exchange(&mut self, waiting: &mut VecDeque<WorkRequest>, tell: &impl Fn(ConnectionEvent) -> bool) -> Result<bool, AskError> {
+    fn exchange(
+        &mut self,
+        waiting: &mut VecDeque<WorkRequest>,
+        tell: &impl Fn(ConnectionEvent) -> bool,
+    ) -> Result<bool, AskError> {
         while let Some(tell) = waiting.front() {
             self.ask(tell)?;
             waiting.pop_front();
@@ -205,7 +209,8 @@ impl Connection {
         }
         loop {
             let offset = output.len() as u64;
-            let WorkResponse::Output { bytes, is_all } = self.ask(&WorkRequest::Output { run: self.to.run.clone(), unit, offset })?
+            let WorkResponse::Output { bytes, is_all } =
+                self.ask(&WorkRequest::Output { run: self.to.run.clone(), unit, offset })?
             else {
                 return Err(AskError::Answer("it was asked what a unit wrote".to_owned()));
             };

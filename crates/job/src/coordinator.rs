@@ -156,7 +156,12 @@ impl<'a> Coordinator<'a> {
         Ok(())
     }
 
-    fn hear(&mut self, connection: usize, heard: ConnectionEvent, tell: &mut dyn FnMut(News<'_>)) -> Result<(), RunError> {
+    fn hear(
+        &mut self,
+        connection: usize,
+        heard: ConnectionEvent,
+        tell: &mut dyn FnMut(News<'_>),
+    ) -> Result<(), RunError> {
         let of_it: Vec<usize> =
             (0..self.feeds.len()).filter(|worker| self.feeds[*worker].connection == connection).collect();
         match heard {

@@ -266,7 +266,7 @@ pub fn stopped(_: Stopped) -> ! {
 /// Ends the run for a reason.
 pub fn fail(what: String) -> ! {
     let mut rank = rank();
-    let why = Stopped { rank: me(), at: rank.now(), reason: Reason::Told(what) };
+    let why = Stopped { rank: me(), at: rank.now(), reason: Reason::Ended(what) };
     rank.stop(why.clone());
     stopped(why)
 }

@@ -158,7 +158,7 @@ impl Contexts {
         let mut rank = Rank::new(world, self, me);
         // An error says that the simulation has stopped, which the world knows.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| kernel(&mut rank))) {
-            let reason = Reason::SyncInfo(format!("its kernel panicked: {}", message(panic.as_ref())));
+            let reason = Reason::Ended(format!("its kernel panicked: {}", message(panic.as_ref())));
             let at = rank.now();
             rank.stop(Stopped { rank: me, at, reason });
         }
@@ -179,7 +179,7 @@ impl Contexts {
                         unsafe { locked(&bodies[rank as usize]).0.force_reset() };
                         self.ended();
                     } else if let Why::IsFull = way.why {
-                        let reason = Reason::SyncInfo("its stack is used up: give ranks larger ones".to_owned());
+                        let reason = Reason::Ended("its stack is used up: give ranks larger ones".to_owned());
                         let mut told = Rank::new(world, self, rank);
                         let at = told.now();
                         told.stop(Stopped { rank, at, reason });

@@ -62,7 +62,7 @@ pub enum Reason {
     Deadlock,
     /// A rank ended the program.
     #[error("{0}")]
-    SyncInfo(String),
+    Ended(String),
 }
 
 /// A rank that waited when the simulation stopped.

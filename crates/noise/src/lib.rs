@@ -36,7 +36,7 @@ use picture::Picture;
 
 pub use cause::Cause;
 pub use injector::Injected;
-pub use plan::{Injection, LocalPlan, Method, PlanError, JointPlan, Work, cpus};
+pub use plan::{Injection, JointPlan, LocalPlan, Method, PlanError, Work, cpus};
 #[cfg(feature = "mpi")]
 pub use run::run;
 pub use run::{LocalError, run_alone, run_threads, threads};

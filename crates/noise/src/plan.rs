@@ -393,10 +393,7 @@ mod tests {
         let injection = |length, period| Some(Injection { length, period });
         check_refused(JointPlan { time: Duration::ZERO, ..together() }.check(1), "--time is 0");
         check_refused(JointPlan { works: vec![Work::Span(Duration::ZERO)], ..together() }.check(1), "--work is 0");
-        check_refused(
-            JointPlan { time: MS / 2, ..together() }.check(1),
-            "work of 1ms is longer than the run of 500us",
-        );
+        check_refused(JointPlan { time: MS / 2, ..together() }.check(1), "work of 1ms is longer than the run of 500us");
         check_refused(JointPlan { works: vec![Work::Span(MS / 1000)], ..together() }.check(1), "20000000 pieces");
         check_refused(JointPlan { thresholds: vec![5 * MS, 2 * MS], ..together() }.check(1), "threshold 2ms");
         check_refused(JointPlan { thresholds: vec![5 * MS, 5 * MS], ..together() }.check(1), "threshold 5ms");

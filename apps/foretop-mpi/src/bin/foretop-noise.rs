@@ -9,7 +9,7 @@ use clock::Stopwatch;
 use foretop_mpi::{Output, Teller, header, print_first, run, writer};
 use mpi_run::{Ending, Session};
 use noise::record::kind;
-use noise::{Injection, Noise, JointPlan, Work};
+use noise::{Injection, JointPlan, Noise, Work};
 use program::Failure;
 use units::span;
 

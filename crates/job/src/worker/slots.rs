@@ -15,7 +15,7 @@ use super::inputs::Inputs;
 use super::{Limits, process};
 use crate::allow::{Allowed, find};
 use crate::gauge::{self, Outlook, Used};
-use crate::protocol::{Ended, PIECE_BYTES, WorkResponse, Unit, Working};
+use crate::protocol::{Ended, PIECE_BYTES, Unit, WorkResponse, Working};
 
 /// Time without any message of its coordinator after which a run is ended.
 const ABANDONED_AFTER: Duration = Duration::from_secs(120);

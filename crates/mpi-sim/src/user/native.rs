@@ -127,7 +127,7 @@ impl Kernel {
         let status = unsafe { calls::with(&client, || (self.main)(arguments.len() as c_int, pointers.as_mut_ptr())) };
         if status != 0 {
             let (me, at) = (rank.me(), rank.now());
-            rank.stop(Stopped { rank: me, at, reason: Reason::SyncInfo(format!("`main` returned {status}")) });
+            rank.stop(Stopped { rank: me, at, reason: Reason::Ended(format!("`main` returned {status}")) });
         }
     }
 }

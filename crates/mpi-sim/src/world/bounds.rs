@@ -173,7 +173,8 @@ impl World {
                     known.members.iter().for_each(|source| limit(*source, self.machine.lookahead(*source, rank)));
                 }
                 (None, None) => {
-                    (0..earliest_outputs.len() as Rank).for_each(|source| limit(source, self.machine.lookahead(source, rank)));
+                    (0..earliest_outputs.len() as Rank)
+                        .for_each(|source| limit(source, self.machine.lookahead(source, rank)));
                 }
             }
         }

@@ -20,7 +20,7 @@ use crate::counter::run_delay_ns;
 use crate::detour::clock_limit_ns;
 use crate::injector::{Injected, Injector, bind};
 use crate::lateness::{Pooled, Tally, Times};
-use crate::plan::{N_KEPT_MAX, JointPlan, Work};
+use crate::plan::{JointPlan, N_KEPT_MAX, Work};
 use crate::quanta::{Stretch, saturated, touched};
 use crate::record::{Allreduce, InjectedNoise, Late, NodeLate, Part, RankTimes, Row, TrainSeen, kind};
 use crate::train::{Train, trains};

@@ -11,7 +11,7 @@ use clap::{Parser, ValueEnum};
 use clock::Stopwatch;
 use mpi_run::{ClockQuality, Header, Measurement, Placement, Writer, allowed_cpus};
 use noise::record::kind;
-use noise::{Injection, LocalPlan, Method, Noise, PlanError, JointPlan, Work};
+use noise::{Injection, JointPlan, LocalPlan, Method, Noise, PlanError, Work};
 use program::Progress;
 use units::span;
 

@@ -145,7 +145,7 @@ impl<'a, 'w> Client<'a, 'w> {
     }
 
     fn stop(&mut self, what: String) -> Stopped {
-        let stopped = Stopped { rank: self.rank.me(), at: self.rank.now(), reason: Reason::SyncInfo(what) };
+        let stopped = Stopped { rank: self.rank.me(), at: self.rank.now(), reason: Reason::Ended(what) };
         self.rank.stop(stopped.clone());
         stopped
     }

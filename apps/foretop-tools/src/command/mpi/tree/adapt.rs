@@ -44,14 +44,14 @@ impl Adapt {
         // All that is known of trees here comes from this job.
         let mut search = Search::over(forest.hosts.clone(), vec![0], 1);
         let mut now = search.add("as it was".to_owned(), forest.trees[at].clone());
-        let Some(mut analysis) = self.watch(&folder, &forest, at)? else { return Ok(()) };
+        let Some(mut analysis) = self.watch(&folder, &forest, at)? else { return end(out) };
         search.record(now, &[analysis.slowest.mean_ns]);
         'better: loop {
             for step in search.steps(&forest.trees[at].clone(), &analysis) {
                 let before = forest.trees[at].clone();
                 let candidate = search.add(step.reason.clone(), step.tree.clone());
                 put(&folder, &mut forest, at, step.tree)?;
-                let Some(changed) = self.watch(&folder, &forest, at)? else { return Ok(()) };
+                let Some(changed) = self.watch(&folder, &forest, at)? else { return end(out) };
                 search.record(candidate, &[changed.slowest.mean_ns]);
                 let is_kept = search.is_better(candidate, now, 0);
                 let (old, new) = (span_ns(search.time_ns(now, 0)), span_ns(search.time_ns(candidate, 0)));
@@ -67,17 +67,31 @@ impl Adapt {
         }
     }
 
-    /// Returns the analysis of one interval on the tree in force; none when the job has ended, or made no call.
+    /// Returns the analysis of the first interval in which all ranks recorded a call over the tree in force; none when
+    /// the job has ended.
     fn watch(&self, folder: &Folder, forest: &Forest, at: usize) -> anyhow::Result<Option<Analysis>> {
-        clock::sleep(self.every);
-        if !folder.is_alive()? {
-            return Ok(None);
+        let (name, id) = (&forest.trees[at].name, forest.id_of(at));
+        let mut is_waiting = false;
+        loop {
+            clock::sleep(self.every);
+            if !folder.is_alive()? {
+                return Ok(None);
+            }
+            let mut recordings = folder.recordings()?;
+            recordings.iter_mut().for_each(|recording| recording.rings.retain(|ring| ring.note.tree == Some(id)));
+            let analyzers = mpi_analysis::analyzers(&recordings)?;
+            if let Some(analysis) = analyzers.first().map(Analyzer::analysis).filter(|analysis| analysis.n_calls > 0) {
+                return Ok(Some(analysis));
+            }
+            if !std::mem::replace(&mut is_waiting, true) {
+                tracing::warn!(tree = name, "no call over the tree was recorded by all ranks: waiting for one");
+            }
         }
-        let analyzers = mpi_analysis::analyzers(&folder.recordings()?)?;
-        let mut analyses = analyzers.iter().rev().map(Analyzer::analysis);
-        let of_tree = analyses.find(|analysis| analysis.tree == forest.trees[at].name);
-        Ok(of_tree.filter(|analysis| analysis.n_calls > 0))
     }
+}
+
+fn end(out: &mut dyn Write) -> anyhow::Result<()> {
+    Ok(writeln!(out, "the job has ended")?)
 }
 
 fn put(folder: &Folder, forest: &mut Forest, at: usize, tree: mpi_tree::Tree) -> anyhow::Result<()> {
