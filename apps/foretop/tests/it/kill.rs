@@ -35,9 +35,10 @@ fn twenty_kills_lose_no_more_than_a_second_each_and_leave_a_sound_file() {
         let started = node.get("/api/v1/series")["node"]["started"].as_str().unwrap().parse().unwrap();
         // Another number of samples each time, so that the kills fall on all sides of the store's writes.
         let wanted = 1 + (kill * 7) % 31;
-        let n_seen = wait_until("enough samples are in", PATIENCE, || {
+        let n_seen = wait_until("enough samples are in, and the disk keeps up", PATIENCE, || {
             let (_, n_samples) = newest(&node);
-            (n_samples >= wanted).then_some(n_samples)
+            let n_waiting = node.get("/healthz")["store"]["backlog_samples"].as_u64().unwrap();
+            (n_samples >= wanted && n_waiting <= LOSS_MAX).then_some(n_samples)
         });
         node.kill();
         check_store(folder.path(), started, n_seen);
