@@ -7,27 +7,21 @@ even as well: days in a time zone, working days, one day of every so many months
 from __future__ import annotations
 
 import operator
-import re
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from foretop._errors import InputError
-
-# A pandas index. Its classes have too little in common for a checker to follow.
-Index: TypeAlias = Any
+from foretop._index import Index, check_order, has_order, is_counted, kind_of, read_index
 
 # A step may leave out so many samples: three decades of minutes would be a mistake in a label.
 _N_GAPS_MAX = 1_000_000
 
 # Numbers this share of a step from where they are due are there: decimals such as 0.1 are not exact in binary.
 _ROUNDING = 1e-6
-
-_ISO = re.compile(r"\d{4}-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?(?P<offset> ?(Z|[+-]\d\d(:?\d\d)?))?)?)?")
 
 # The weekdays that a day of the month is counted by, as numpy writes them.
 _ALL_DAYS, _WORKING_DAYS = "1111111", "1111100"
@@ -148,78 +142,6 @@ def _out_of_range(unit: str | None) -> InputError:
     return InputError(message, kind="Range")
 
 
-def read_index(labels: Index) -> Index:
-    """Return the index that labels stand for: timestamps for dates and text in ISO 8601, any other as it is.
-
-    Raises
-    ------
-    InputError
-        If text has dates in another form, which order cannot be told of, or a label is missing.
-    """
-    import pandas as pd
-
-    if isinstance(labels, pd.MultiIndex):
-        return labels
-    index = labels.infer_objects() if labels.dtype == object else labels
-    kind = pd.api.types.infer_dtype(index, skipna=True)
-    if kind == "string":
-        index = _read_text(index)
-    elif kind in ("date", "datetime", "datetime64") and not isinstance(index, pd.DatetimeIndex):
-        index = _to_datetime(index)
-    if _has_order(index) and index.hasnans:
-        idx = int(np.flatnonzero(index.isna())[0])
-        message = f"label {idx} of the index is missing ({index[idx]}); leave such rows out, as in y[y.index.notna()]"
-        raise InputError(message, kind="Index", given=idx)
-    return index
-
-
-def _read_text(index: Index) -> Index:
-    import pandas as pd
-
-    matches = [_ISO.fullmatch(str(label)) for label in index]
-    offsets = {match["offset"] is not None for match in matches if match is not None}
-    if None not in matches and len(offsets) == 1:
-        return _to_datetime(index, format="ISO8601", utc=offsets.pop())
-    odd = next((idx for idx, match in enumerate(matches) if match is None), 0)
-    with warnings.catch_warnings():
-        # pandas warns that each text is read by itself; only whether it is a date is asked here.
-        warnings.simplefilter("ignore")
-        is_date = any(letter.isdigit() for letter in str(index[odd])) and pd.notna(
-            pd.to_datetime(str(index[odd]), errors="coerce")
-        )
-    if is_date or len(offsets) > 0:
-        raise _unread(index, odd)
-    return index
-
-
-def _unread(index: Index, idx: int) -> InputError:
-    message = (
-        f"label {idx} of the index is {index[idx]!r}, text in another form than ISO 8601 (2026-01-31 14:30); "
-        "make them timestamps by pd.to_datetime, as in y.set_axis(pd.to_datetime(y.index, format='%m/%d/%Y'))"
-    )
-    return InputError(message, kind="Index", given=index[idx])
-
-
-def _to_datetime(index: Index, **options: Any) -> Index:
-    import pandas as pd
-
-    try:
-        return pd.to_datetime(index, **options)
-    except (ValueError, OverflowError, TypeError) as error:
-        message = f"the labels of the index from {index[0]!r} to {index[-1]!r} cannot be read as timestamps of one kind ({error})"
-        raise InputError(message, kind="Index") from error
-
-
-def _has_order(index: Index) -> bool:
-    import pandas as pd
-
-    return _is_counted(index) or isinstance(index, pd.DatetimeIndex | pd.TimedeltaIndex | pd.PeriodIndex)
-
-
-def _is_counted(index: Index) -> bool:
-    return index.dtype.kind in "iuf"
-
-
 def axis_of(labels: Index, series: str = "y") -> Axis | None:
     """Return what continues an index; None if it has no order to continue, and positions have to do.
 
@@ -240,12 +162,12 @@ def axis_of(labels: Index, series: str = "y") -> Axis | None:
     index = read_index(labels)
     if isinstance(index, pd.RangeIndex):
         return Counted(index.start, index.step, index.name)
-    if not _has_order(index) or (len(index) < 2 and getattr(index, "freq", None) is None):
+    if not has_order(index) or (len(index) < 2 and getattr(index, "freq", None) is None):
         return None
-    if not _is_counted(index) or not index.is_monotonic_decreasing:
-        _check_order(index, series)
+    if not is_counted(index) or not index.is_monotonic_decreasing:
+        check_order(index, series)
     likely = None
-    for axis in _counted(index) if _is_counted(index) else _timed(index):
+    for axis in _counted(index) if is_counted(index) else _timed(index):
         if _are_at(index, axis.labels(0, len(index)), axis).all():
             return axis
         likely = likely or axis
@@ -254,7 +176,7 @@ def axis_of(labels: Index, series: str = "y") -> Axis | None:
 
 def _are_at(index: Index, due: Index, axis: Axis) -> NDArray[np.bool_]:
     """Say which labels are those that are due."""
-    if not _is_counted(index):
+    if not is_counted(index):
         return np.asarray(index == due)
     return np.asarray(np.abs(index.to_numpy(dtype=float) - due.to_numpy(dtype=float)) <= _tolerance(index, axis))
 
@@ -352,43 +274,6 @@ def _ways_to_count(days: NDArray[Any], months: NDArray[Any]) -> Iterator[tuple[i
         first, end = months[0].astype("M8[D]"), (months[0] + 1).astype("M8[D]")
         yield int(np.busday_count(first, days[0], weekdays)) + 1, weekdays
         yield -int(np.busday_count(days[0], end, weekdays)), weekdays
-
-
-def _check_order(index: Index, series: str) -> None:
-    twice = np.flatnonzero(index.duplicated())
-    if len(twice) > 0:
-        label = index[twice[0]]
-        if is_clock_change(index):
-            message = (
-                f"{label} comes twice (the second time at position {twice[0]}), as at the end of summer time; "
-                f"say which time zone it is, as in {series}.tz_localize('Europe/Berlin', ambiguous='infer')"
-            )
-        else:
-            message = (
-                f"the index has {label} more than once (again at position {twice[0]}); "
-                f"keep one, as in {series}[~{series}.index.duplicated()]"
-            )
-        raise InputError(message, kind="Index", given=label)
-    if not index.is_monotonic_increasing:
-        idx = int(np.flatnonzero(index[1:] < index[:-1])[0]) + 1
-        message = (
-            f"the index is not in order, earliest first: {index[idx]} comes after {index[idx - 1]} at position {idx}; "
-            f"sort it, as in {series}.sort_index()"
-        )
-        raise InputError(message, kind="Index", given=index[idx])
-
-
-def is_clock_change(index: Index) -> bool:
-    """Say whether an hour comes twice, in the night to a Sunday, of times that have no time zone."""
-    import pandas as pd
-
-    if not isinstance(index, pd.DatetimeIndex) or index.tz is not None or len(index) < 3:
-        return False
-    distances = index[1:] - index[:-1]
-    usual = distances.to_series().mode().iloc[0]
-    twice = index[index.duplicated()]
-    is_night = ((twice.day_of_week == 6) & (twice.hour < 4)).all() and twice.is_unique
-    return bool(is_night and (distances[distances <= pd.Timedelta(0)] == usual - pd.Timedelta("1h")).all())
 
 
 def _uneven(index: Index, axis: Axis | None, series: str) -> InputError:
@@ -491,24 +376,24 @@ def positions(labels: Index, axis: Axis | None, first: int) -> NDArray[np.intp]:
     import pandas as pd
 
     following = np.arange(len(labels))
-    if axis is None or len(labels) == 0 or (_is_counted(labels) and labels.equals(pd.RangeIndex(len(labels)))):
+    if axis is None or len(labels) == 0 or (is_counted(labels) and labels.equals(pd.RangeIndex(len(labels)))):
         return following
     index, due = read_index(labels), axis.labels(first, len(labels))
     if isinstance(index, pd.DatetimeIndex) and isinstance(due, pd.DatetimeIndex) and None not in (index.tz, due.tz):
         index = index.tz_convert(due.tz)
     start = axis.labels(0, 2)
-    if _kind(index) != _kind(due):
+    if kind_of(index) != kind_of(due):
         if start.equals(pd.RangeIndex(2)):
             # The series that was fitted had no labels of its own.
             return following
         message = (
-            f"the labels from {index[0]} to {index[-1]} are {_kind(index)}, and those of the series {_kind(due)}; "
+            f"the labels from {index[0]} to {index[-1]} are {kind_of(index)}, and those of the series {kind_of(due)}; "
             f"the next one is {due[0]} (an array has the next samples in their order)"
         )
         raise InputError(message, kind="Index", given=index[0])
     is_backwards = start[0] > start[1]
     if not is_backwards or not index.is_monotonic_decreasing:
-        _check_order(index, "y")
+        check_order(index, "y")
     if (index[0] > due[0]) if is_backwards else (index[0] < due[0]):
         last = axis.labels(first - 1, 1)[0]
         message = (
@@ -533,19 +418,6 @@ def positions(labels: Index, axis: Axis | None, first: int) -> NDArray[np.intp]:
         )
         raise InputError(message, kind="Index", given=index[0])
     return found
-
-
-def _kind(index: Index) -> str:
-    import pandas as pd
-
-    match index:
-        case pd.DatetimeIndex():
-            return "timestamps without a time zone" if index.tz is None else "timestamps in a time zone"
-        case pd.PeriodIndex():
-            return f"periods of {index.freqstr}"
-        case pd.TimedeltaIndex():
-            return "spans of time"
-    return "numbers" if _is_counted(index) else f"of the type {index.dtype}"
 
 
 def spread(samples: NDArray[np.float64], places: NDArray[np.intp]) -> NDArray[np.float64]:

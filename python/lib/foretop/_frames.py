@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from foretop._axis import Axis, axis_of, is_clock_change, positions, read_index, spread
+from foretop._axis import Axis, axis_of, positions, spread
 from foretop._errors import InputError
+from foretop._index import is_clock_change, read_index
 from foretop._samples import Row, as_frame, is_pandas, row
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foretop._axis import Axis, axis_of, positions, read_index, spread
+from foretop._axis import Axis, axis_of, positions, spread
 from foretop._errors import InputError
+from foretop._index import read_index
 
 if TYPE_CHECKING:
     import pandas as pd
