@@ -122,11 +122,10 @@ const N_YEARS_MIN: f64 = 4.0;
 /// AR(16), or what forecasts a series that is too short for it. SEASONAL with a season of a year for years of weeks,
 /// months or quarters: twelve years of monthly passengers are forecast a year ahead with a fifth of the error.
 fn default_model(series: &Series) -> Spec {
-    const WEEK: Duration = Duration::from_secs(7 * 86_400);
-    let yearly = series.grid().map(|grid| grid.step.length()).filter(|step| *step >= WEEK).map(Periods::of_calendar);
+    let year = series.grid().and_then(|grid| Periods::year(grid.step.length()));
     let is_known =
         |periods: &Periods| periods.steps().any(|period| N_YEARS_MIN * period <= series.samples().len() as f64);
-    if let Some(periods) = yearly.filter(is_known) {
+    if let Some(periods) = year.filter(is_known) {
         return Spec::Seasonal { periods };
     }
     let usual = Spec::ar(16);

@@ -109,15 +109,19 @@ impl Periods {
         Self::new(&steps).unwrap_or(Self::NONE)
     }
 
-    /// The seasons that a step of this mean length suggests: a day and a week, or a year of 365.25 days if the step is
-    /// a week or longer. 12 months, 4 quarters or 52.18 weeks are a year.
+    /// Returns the seasons that a step of this mean length suggests: a year, or a day and a week if the step is shorter
+    /// than a week.
     #[must_use]
     pub fn of_calendar(step: Duration) -> Self {
+        Self::year(step).unwrap_or_else(|| Self::day_and_week(step))
+    }
+
+    /// Returns a year of 365.25 days in steps of a week or longer, such as 12 months, 4 quarters or 52.18 weeks; `None`
+    /// if the step is shorter, or there are fewer than 4 in a year.
+    #[must_use]
+    pub fn year(step: Duration) -> Option<Self> {
         const WEEK: Duration = Duration::from_secs(7 * 86_400);
         const YEAR: f64 = 365.25 * 86_400.0;
-        if step < WEEK {
-            return Self::day_and_week(step);
-        }
-        Self::new(&[YEAR / step.as_secs_f64()]).unwrap_or(Self::NONE)
+        Self::new(&[YEAR / step.as_secs_f64()]).ok().filter(|_| step >= WEEK)
     }
 }
