@@ -516,7 +516,7 @@ mod tests {
         Session::new(wish, parts)
     }
 
-    /// What a listener who presses these keys at these ticks sees, tick by tick.
+    /// Returns the moments that a listener who presses these keys at these ticks sees, tick by tick.
     fn seen(n_seconds: u32, pressed: &[(usize, Request)]) -> Vec<Moment> {
         let mut moments = Vec::new();
         let mut watch = |moment: &Moment| {

@@ -21,7 +21,7 @@ struct Posted<'a> {
 }
 
 /// Posts the changes and the standing warnings, which are over in `keep` unless they are posted again before.
-pub(crate) fn tell(
+pub(crate) fn post(
     server: &Server,
     changes: &[Alert],
     standing: &[Alert],

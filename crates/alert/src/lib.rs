@@ -166,13 +166,13 @@ impl Way {
             png: None,
         };
         let trial = [trial];
-        self.tell(&trial, &trial, Duration::from_secs(60))
+        self.deliver(&trial, &trial, Duration::from_secs(60))
     }
 
     /// Tells of what has changed, and of what stands where that is wanted; what stands is good for `keep`.
-    fn tell(&self, changes: &[Alert], standing: &[Alert], keep: Duration) -> Result<(), DeliveryError> {
+    fn deliver(&self, changes: &[Alert], standing: &[Alert], keep: Duration) -> Result<(), DeliveryError> {
         match self {
-            Self::Alertmanager(server) => alertmanager::tell(server, changes, standing, keep),
+            Self::Alertmanager(server) => alertmanager::post(server, changes, standing, keep),
             Self::Webhook(server) => server.post(None, &Message::of(changes)),
             Self::Command(command) => command.run(&Message::of(changes)),
             Self::Mail(mail) => mail.send(changes),

@@ -55,14 +55,15 @@ struct Shared {
 struct State {
     changes: VecDeque<Alert>,
     standing: Vec<Alert>,
-    /// Whether what stands was not told yet.
+    /// Whether the standing warnings are to be delivered again.
     is_due: bool,
     status: Status,
     is_stopping: bool,
 }
 
 impl Post {
-    /// Begins to tell, `waiting` first. The name tells it from other posts; what stands is put `every` so often.
+    /// Starts to deliver warnings, those `waiting` first, and what stands `every` so often. Posts are told apart by
+    /// name.
     ///
     /// # Errors
     /// When the system has no thread to give.
@@ -128,13 +129,13 @@ impl Shared {
             let standing = state.standing.clone();
             let n_given_up = state.status.n_given_up;
             drop(state);
-            let told = way.tell(&changes, &standing, keep);
+            let delivered = way.deliver(&changes, &standing, keep);
             let mut state = self.lock();
-            match told {
+            match delivered {
                 Ok(()) => {
                     backoff.succeeded();
                     if state.status.problem.take().is_some() {
-                        tracing::info!(way = state.status.name, "warnings are told again");
+                        tracing::info!(way = state.status.name, "warnings are delivered again");
                     }
                     // Some of them may have been given up meanwhile.
                     let n_gone = (state.status.n_given_up - n_given_up) as usize;
@@ -145,7 +146,7 @@ impl Shared {
                     let problem = text::with_causes(&error);
                     // Once, and not at every attempt.
                     if state.status.problem.is_none() {
-                        tracing::warn!(way = state.status.name, problem, "warnings cannot be told, and wait");
+                        tracing::warn!(way = state.status.name, problem, "warnings cannot be delivered, and wait");
                     }
                     state.status.problem = Some(problem);
                     state.is_due = true;

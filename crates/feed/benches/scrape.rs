@@ -1,4 +1,4 @@
-//! What a page of an exporter costs, one of 500 kB: for the few series that are asked for mostly, and for all.
+//! Cost of reading a page of an exporter, one of 500 kB: for the few series that are asked for mostly, and for all.
 
 use std::{fmt::Write, fs, hint::black_box, path::Path, time::Duration};
 
@@ -6,7 +6,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use feed::{Exporter, ExporterSettings};
 use signal::Readings;
 
-/// Between two reads of the page.
+/// Time between two reads of the page.
 const STEP: Duration = Duration::from_secs(1);
 
 /// The recorded page of a node exporter, and after it 8,000 series of 1,000 cores.

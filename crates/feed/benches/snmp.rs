@@ -1,5 +1,5 @@
-//! What watching a thousand interfaces by SNMP costs, against a simulated agent: CPU time of the thread that reads, as
-//! a share of a core at one read a second. It must stay below 5 %.
+//! Cost of watching a thousand interfaces by SNMP, against a simulated agent: CPU time of the thread that reads, as a
+//! share of a core at one read a second. It must stay below 5 %.
 #![expect(clippy::print_stdout, reason = "a table is what it is for")]
 
 use std::{fs, path::Path, time::Duration};
@@ -63,7 +63,7 @@ fn cost(n_interfaces: u32, n_reads: u32) -> (Duration, u64) {
     (total / n_reads, (agent.n_questions() - n_before) / u64::from(n_reads))
 }
 
-/// What this thread has used of the CPU.
+/// Returns the CPU time that this thread has used.
 fn cpu_time() -> Duration {
     let text = fs::read_to_string("/proc/thread-self/schedstat").expect("the kernel accounts for threads");
     let nanoseconds = text.split_whitespace().next().expect("it has three numbers");

@@ -89,11 +89,11 @@ impl Connection {
 
     /// Connects, and checks whether the worker is of use.
     pub fn hello(&mut self) -> Result<Hello, AskError> {
-        let told = self.ask(&WorkRequest::Hello {}).map_err(|error| match error {
+        let response = self.ask(&WorkRequest::Hello {}).map_err(|error| match error {
             AskError::Call(CallError::Read { .. }) => AskError::Greeting(Box::new(error)),
             error => error,
         });
-        match told? {
+        match response? {
             WorkResponse::Hello { host, n_slots, commands } if commands.contains(&self.to.command) => {
                 Ok(Hello { host, n_slots })
             }
@@ -164,7 +164,7 @@ impl Connection {
                 Err(_) => self.caller = None,
             }
         }
-        // A worker that cannot be told ends the run by itself, later.
+        // A worker that cannot be reached ends the run by itself, later.
         let _ = self.ask(&WorkRequest::Stop { run });
     }
 
@@ -174,8 +174,8 @@ impl Connection {
         waiting: &mut VecDeque<WorkRequest>,
         tell: &impl Fn(ConnectionEvent) -> bool,
     ) -> Result<bool, AskError> {
-        while let Some(tell) = waiting.front() {
-            self.ask(tell)?;
+        while let Some(request) = waiting.front() {
+            self.ask(request)?;
             waiting.pop_front();
             self.has_run = true;
         }
@@ -228,12 +228,12 @@ impl Connection {
         }
     }
 
-    fn ask(&mut self, tell: &WorkRequest) -> Result<WorkResponse, AskError> {
+    fn ask(&mut self, request: &WorkRequest) -> Result<WorkResponse, AskError> {
         if self.caller.is_none() {
             self.caller = Some(Caller::open(&self.to.endpoint, &self.to.security)?);
         }
         let caller = self.caller.as_mut().expect("it was just opened");
-        let tell = serde_json::to_string(tell).expect("what is told has a form in JSON");
+        let tell = serde_json::to_string(request).expect("a request has a form in JSON");
         match caller.call(Ask::Work { tell }, ANSWER_WITHIN)?.0 {
             Answer::Work { told } => serde_json::from_str(&told).map_err(|error| AskError::Answer(error.to_string())),
             other => Err(AskError::Answer(format!("{other:?}"))),

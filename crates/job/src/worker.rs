@@ -50,10 +50,10 @@ impl Handler for Worker {
         let Ask::Work { tell } = request.ask else {
             return pending.refuse("a worker of split work answers `work` and `status`");
         };
-        let told = serde_json::from_str::<WorkRequest>(&tell).map_err(|error| error.to_string());
-        match told.and_then(|tell| self.answer(tell)) {
-            Ok(told) => {
-                let told = serde_json::to_string(&told).expect("what is told has a form in JSON");
+        let read = serde_json::from_str::<WorkRequest>(&tell).map_err(|error| error.to_string());
+        match read.and_then(|request| self.answer(request)) {
+            Ok(response) => {
+                let told = serde_json::to_string(&response).expect("a response has a form in JSON");
                 pending.answer(Answer::Work { told });
             }
             Err(why) => pending.refuse(why),
@@ -70,8 +70,8 @@ impl Handler for Worker {
 }
 
 impl Worker {
-    fn answer(&self, tell: WorkRequest) -> Result<WorkResponse, String> {
-        match tell {
+    fn answer(&self, request: WorkRequest) -> Result<WorkResponse, String> {
+        match request {
             WorkRequest::Hello {} => Ok(self.slots.hello()),
             WorkRequest::Has { input } => Ok(WorkResponse::Has { is_there: self.slots.inputs.has(&input)? }),
             WorkRequest::Put { input, file, offset, bytes } => {

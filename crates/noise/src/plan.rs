@@ -354,7 +354,7 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
     const CLOCK: ClockQuality = ClockQuality { resolution_ns: 20, cost_ns: 25.0 };
 
-    fn together() -> JointPlan {
+    fn joint_plan() -> JointPlan {
         JointPlan {
             works: vec![Work::Span(MS), Work::Allreduce],
             time: 20_000 * MS,
@@ -384,23 +384,26 @@ mod tests {
 
     #[test]
     fn the_defaults_can_be_done() {
-        assert_eq!(together().check(1), Ok(()));
+        assert_eq!(joint_plan().check(1), Ok(()));
         assert_eq!(local().check(&[0, 1], &CLOCK), Ok(()));
     }
 
     #[test]
-    fn what_makes_no_sense_together_is_refused_in_words() {
+    fn a_joint_plan_that_makes_no_sense_is_refused_in_words() {
         let injection = |length, period| Some(Injection { length, period });
-        check_refused(JointPlan { time: Duration::ZERO, ..together() }.check(1), "--time is 0");
-        check_refused(JointPlan { works: vec![Work::Span(Duration::ZERO)], ..together() }.check(1), "--work is 0");
-        check_refused(JointPlan { time: MS / 2, ..together() }.check(1), "work of 1ms is longer than the run of 500us");
-        check_refused(JointPlan { works: vec![Work::Span(MS / 1000)], ..together() }.check(1), "20000000 pieces");
-        check_refused(JointPlan { thresholds: vec![5 * MS, 2 * MS], ..together() }.check(1), "threshold 2ms");
-        check_refused(JointPlan { thresholds: vec![5 * MS, 5 * MS], ..together() }.check(1), "threshold 5ms");
-        check_refused(JointPlan { thresholds: vec![Duration::ZERO], ..together() }.check(1), "a threshold is 0");
-        check_refused(JointPlan { injected_ranks: vec![0, 4], ..together() }.check(4), "no rank 4");
-        check_refused(JointPlan { injection: injection(6 * MS, 10 * MS), ..together() }.check(1), "at least twice");
-        check_refused(JointPlan { injection: injection(Duration::ZERO, MS), ..together() }.check(1), "is 0");
+        check_refused(JointPlan { time: Duration::ZERO, ..joint_plan() }.check(1), "--time is 0");
+        check_refused(JointPlan { works: vec![Work::Span(Duration::ZERO)], ..joint_plan() }.check(1), "--work is 0");
+        check_refused(
+            JointPlan { time: MS / 2, ..joint_plan() }.check(1),
+            "work of 1ms is longer than the run of 500us",
+        );
+        check_refused(JointPlan { works: vec![Work::Span(MS / 1000)], ..joint_plan() }.check(1), "20000000 pieces");
+        check_refused(JointPlan { thresholds: vec![5 * MS, 2 * MS], ..joint_plan() }.check(1), "threshold 2ms");
+        check_refused(JointPlan { thresholds: vec![5 * MS, 5 * MS], ..joint_plan() }.check(1), "threshold 5ms");
+        check_refused(JointPlan { thresholds: vec![Duration::ZERO], ..joint_plan() }.check(1), "a threshold is 0");
+        check_refused(JointPlan { injected_ranks: vec![0, 4], ..joint_plan() }.check(4), "no rank 4");
+        check_refused(JointPlan { injection: injection(6 * MS, 10 * MS), ..joint_plan() }.check(1), "at least twice");
+        check_refused(JointPlan { injection: injection(Duration::ZERO, MS), ..joint_plan() }.check(1), "is 0");
     }
 
     #[test]

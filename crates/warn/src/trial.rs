@@ -145,8 +145,8 @@ mod tests {
     #[test]
     fn a_warning_stands_until_it_is_well_below() {
         let mut alarm = Alarm::new(0.8, 0.5);
-        let heard = [0.7, 0.8, 0.6, 0.5, 0.49, 0.79, 0.9].map(|probability| alarm.update(probability));
-        assert_eq!(heard, [None, Some(true), None, None, Some(false), None, Some(true)]);
+        let changes = [0.7, 0.8, 0.6, 0.5, 0.49, 0.79, 0.9].map(|probability| alarm.update(probability));
+        assert_eq!(changes, [None, Some(true), None, None, Some(false), None, Some(true)]);
         assert!(alarm.is_raised());
     }
 }

@@ -52,7 +52,7 @@ impl Arguments {
         self.time.unwrap_or(Duration::from_secs(if self.quick { 2 } else { 20 }))
     }
 
-    fn together(&self) -> JointPlan {
+    fn joint_plan(&self) -> JointPlan {
         JointPlan {
             works: self.work.clone(),
             time: self.time(),
@@ -69,7 +69,7 @@ fn main() -> ExitCode {
 }
 
 fn under_mpi(session: &Session, arguments: Arguments) -> Result<(), Ending> {
-    let plan = arguments.together();
+    let plan = arguments.joint_plan();
     let output = &arguments.output;
     session.agree(plan.check(session.n_ranks()).map_err(Failure::usage))?;
     let clock = Stopwatch::start();

@@ -23,7 +23,7 @@ const AVAILABILITY: &str = "cpu.availability";
 
 /// Compare policies on recorded availability, in many runs
 ///
-/// In each run, every worker gets a random moment of a trace, and each unit its real cost. Policies use only forecasts
+/// Every worker gets a random moment of a trace in each run, and each unit its real cost. Policies use only forecasts
 /// that were made from the samples before that moment. A trace that ends during a run starts again.
 #[derive(Args)]
 #[command(after_help = examples(&[

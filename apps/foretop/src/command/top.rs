@@ -30,7 +30,7 @@ use command_line::terminal::{has_screen, wants_colour, write_json};
 use node_api::Client;
 use text::help::examples;
 
-/// How long `--once` waits for values and forecasts of a node that samples each second.
+/// Longest wait of `--once` for values and forecasts of a node that samples each second.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Width of `--once` where there is no terminal to ask.
 const WIDTH_DEFAULT: u16 = 120;

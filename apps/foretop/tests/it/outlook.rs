@@ -171,21 +171,25 @@ fn a_file_of_rules_that_makes_no_sense_exits_with_2() {
 }
 
 #[test]
-fn a_trial_message_goes_each_way_and_says_which_failed() {
+fn a_trial_message_goes_to_each_channel_and_those_that_fail_are_named() {
     let folder = folder();
-    let (config, said) = (folder.path().join("foretop.toml"), folder.path().join("said"));
+    let (config, received) = (folder.path().join("foretop.toml"), folder.path().join("message"));
     let command = |run: &str| format!("[[warn.command]]\nrun = [\"/bin/sh\", \"-c\", \"{run}\"]\n");
-    std::fs::write(&config, command(&format!("cat > {}", said.display()))).unwrap();
+    std::fs::write(&config, command(&format!("cat > {}", received.display()))).unwrap();
     let config = config.to_str().unwrap();
-    assert_eq!(run(&["rules", "try", "--config", config]).output(), "command /bin/sh: told\n");
-    let told: serde_json::Value = serde_json::from_slice(&std::fs::read(&said).unwrap()).unwrap();
-    assert_eq!((&told["warnings"][0]["rule"], &told["warnings"][0]["stands"]), (&"trial".into(), &true.into()));
+    assert_eq!(run(&["rules", "try", "--config", config]).output(), "command /bin/sh: delivered\n");
+    let message: serde_json::Value = serde_json::from_slice(&std::fs::read(&received).unwrap()).unwrap();
+    assert_eq!((&message["warnings"][0]["rule"], &message["warnings"][0]["stands"]), (&"trial".into(), &true.into()));
     std::fs::write(config, command("exit 3")).unwrap();
     let ended = run(&["rules", "try", "--config", config]);
-    assert!(ended.status == 1 && ended.stderr.contains("1 of 1 ways could not be told"), "{}", ended.stderr);
-    assert!(ended.stdout.contains("command /bin/sh: not told: `/bin/sh` failed: exit status: 3"), "{}", ended.stdout);
+    assert!(ended.status == 1 && ended.stderr.contains("1 of 1 channels did not take the message"), "{}", ended.stderr);
+    assert!(
+        ended.stdout.contains("command /bin/sh: not delivered: `/bin/sh` failed: exit status: 3"),
+        "{}",
+        ended.stdout
+    );
     std::fs::write(config, "").unwrap();
-    run(&["rules", "try", "--config", config]).check_failed(1, "says of no way to warn");
+    run(&["rules", "try", "--config", config]).check_failed(1, "has no notification channel");
     run(&["rules", "try"]).check_failed(2, "--config");
 }
 

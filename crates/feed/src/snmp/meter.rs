@@ -179,7 +179,7 @@ mod tests {
         Sighting { received: Count::Narrow(received), sent: Count::Narrow(0), ..wide(at_s, uptime_ticks, 0) }
     }
 
-    /// What two sightings, one after the other, give for bytes received.
+    /// Checks the rate of bytes received that two sightings, one after the other, give.
     #[track_caller]
     fn check(from: Sighting, to: Sighting, capacity: Option<f64>, expected: Result<Option<f64>, Implausible>) {
         let mut meter = meter();

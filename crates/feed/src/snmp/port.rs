@@ -207,7 +207,7 @@ mod tests {
 
     use super::*;
 
-    /// What an agent may send for any object.
+    /// Generates values that an agent may send for any object.
     fn value() -> impl Strategy<Value = Value> {
         prop_oneof![
             Just(Value::Null),
@@ -222,7 +222,7 @@ mod tests {
         ]
     }
 
-    /// What an agent sends that has the right types and lies about everything.
+    /// Generates rows of arbitrary values: most have the right types, the others any.
     fn row() -> impl Strategy<Value = Vec<Value>> {
         let typed = (any::<[u64; 2]>(), any::<u32>(), 0..8, any::<u32>()).prop_map(|(counts, speed, state, since)| {
             let name = Value::OctetString(b"eth0".to_vec().into());

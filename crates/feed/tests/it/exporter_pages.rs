@@ -330,7 +330,7 @@ fn a_fault_costs_what_it_is_in() {
 }
 
 #[test]
-fn series_that_are_said_to_be_never_negative_are_not() {
+fn ranges_of_series_chosen_as_non_negative_begin_at_zero() {
     let ranges = |patterns: &[&str]| {
         let mut asked = settings(&[]);
         asked.non_negative = patterns.iter().map(|&pattern| pattern.to_owned()).collect();

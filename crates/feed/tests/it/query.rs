@@ -200,7 +200,7 @@ fn a_past_that_is_refused_is_not_asked_for_again_and_one_that_cannot_be_told_is(
 }
 
 #[test]
-fn values_that_are_said_to_be_never_negative_are_not() {
+fn a_non_negative_query_has_a_range_from_zero() {
     let one = vector(r#"{"metric":{},"value":[1,"-2"]}"#);
     for (is_non_negative, expected) in [(false, (None, -2.0)), (true, (Some(0.0), 0.0))] {
         let (mut query, _requests) = query(&[(200, &one)], |settings| settings.is_non_negative = is_non_negative);

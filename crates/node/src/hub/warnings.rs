@@ -43,7 +43,7 @@ impl Hub {
         let api::Warnings { problem, ways, .. } = &board.warnings;
         let of_way = |way: &api::WarningWay| {
             let problem = way.problem.as_ref()?;
-            Some(format!("warnings are not told, {}: {problem}; {} wait", way.name, way.n_waiting))
+            Some(format!("warnings are not delivered, {}: {problem}; {} wait", way.name, way.n_waiting))
         };
         let of_rules = problem.iter().map(|problem| format!("older rules for warnings are in force: {problem}"));
         of_rules.chain(ways.iter().filter_map(of_way)).collect()

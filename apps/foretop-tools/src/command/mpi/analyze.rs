@@ -20,7 +20,7 @@ use text::help::examples;
 
 /// Show where time goes inside collective operations, and what to try
 ///
-/// For calls that use a tree, it shows each stage. For other collective calls, it shows only which rank arrived last.
+/// Calls that use a tree are shown with each stage, other collective calls only with the rank that arrived last.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop mpi analyze foretop-trace",

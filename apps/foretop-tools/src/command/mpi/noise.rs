@@ -24,9 +24,9 @@ const HERE: [&str; 2] = ["--local", "--threads"];
 
 /// Measure how much of a program's time the operating system takes, without MPI
 ///
-/// With --local, a thread on each core measures when time was taken from it, how regularly, and by whom. With
-/// --threads, threads of one process repeatedly work for a known time and then meet in an allreduce. Without either
-/// flag, ranks under MPI do so.
+/// A thread on each core (--local) measures when time was taken from it, how regularly, and by whom. Threads of one
+/// process (--threads) repeatedly work for a known time and then meet in an allreduce. Without either flag, ranks under
+/// MPI do so.
 #[derive(Parser)]
 #[command(name = "foretop mpi noise", max_term_width = 100, after_help = examples(&[
     "foretop mpi noise --local --time 10s",

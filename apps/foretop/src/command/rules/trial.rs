@@ -26,19 +26,19 @@ impl Try {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let ways = ways(&self.config).or_usage()?;
         let config = self.config.display();
-        ensure!(!ways.is_empty(), "`{config}` says of no way to warn; add one, such as [[warn.mail]]");
+        ensure!(!ways.is_empty(), "`{config}` has no notification channel; add one, such as [[warn.mail]]");
         let host = sensor::host_name(Path::new("/")).unwrap_or_else(|| "unknown".to_owned());
         let mut n_failed = 0;
         for (name, way) in alert::names(&ways).iter().zip(&ways) {
             match way.send_trial(&host, clock::now()) {
-                Ok(()) => writeln!(out, "{name}: told")?,
+                Ok(()) => writeln!(out, "{name}: delivered")?,
                 Err(error) => {
                     n_failed += 1;
-                    writeln!(out, "{name}: not told: {}", text::with_causes(&error))?;
+                    writeln!(out, "{name}: not delivered: {}", text::with_causes(&error))?;
                 }
             }
         }
-        ensure!(n_failed == 0, "{n_failed} of {} ways could not be told", ways.len());
+        ensure!(n_failed == 0, "{n_failed} of {} channels did not take the message", ways.len());
         Ok(())
     }
 }

@@ -34,7 +34,7 @@ pub(super) struct Guest {
     pub(super) address: IpAddr,
     /// Requests of it that are being answered.
     pub(super) n_requests: Arc<AtomicUsize>,
-    /// Told when it has to go.
+    /// Notified when it has to go.
     pub(super) turned_out: Arc<Notify>,
 }
 
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_has_to_go_is_told() {
+    async fn a_guest_who_has_to_go_is_notified() {
         let guests = Arc::<Guests>::default();
         let idle = guest(1, 0);
         let _places = seat(&guests, GUESTS_MAX, &idle);
