@@ -1,4 +1,4 @@
-//! What the measuring programs share: the trace, and the best time of several.
+//! Common parts of the measuring programs: the trace, and the best time of several.
 //!
 //! Programs write JSON; the Python scripts in this folder run them and their peers, and print tables.
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! What must hold for any bytes that come from outside: one function per decoder, which panics if something does not.
+//! Properties that must hold for any bytes from outside: one function per decoder, which panics if a property fails.
 //!
 //! The tests of this crate run them on some thousand random inputs from a fixed seed. `make fuzz` passes them to
 //! libFuzzer, which looks for inputs that reach new code. What it finds becomes a named test case of the crate with

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use predict::{Forecast, Predictor, Spec, fit};
 
-/// How many saved states there are to choose from.
+/// Number of saved states to choose from.
 pub const N_SAVED: u8 = MODELS.len() as u8;
 
 /// One of every shape that a state has.

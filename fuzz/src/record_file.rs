@@ -71,7 +71,7 @@ fn clock(is_received: bool, bytes: &[u8]) -> Clock {
     Clock::of(&Structure { attributes, types: Vec::new() })
 }
 
-/// What can be read, and why there is no more.
+/// Returns the items that can be read, and the error that ended the reading, if any.
 fn read(file: &[u8]) -> (Vec<Item>, Option<Error>) {
     let mut items = Vec::new();
     match record::read(file) {

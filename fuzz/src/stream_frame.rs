@@ -3,9 +3,9 @@
 use bytes::BytesMut;
 use stream::{Decoder, Frame, Kind, Message, MessageError, encode};
 
-/// What comes first says how the rest is to be taken: an odd byte means that it is a run of bytes as it came, in two
-/// pieces; an even one that it is the payload of a frame whose kind is half of it, so that checksums do not keep what
-/// is interesting out.
+/// Decodes the bytes after the first one, which selects their form. After an odd byte, they are a stream as received,
+/// in two pieces; after an even one, the payload of a frame whose kind is half of that byte, so that checksums do not
+/// keep out what is interesting.
 ///
 /// Returns whether there was a message in it.
 ///

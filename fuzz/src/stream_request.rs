@@ -11,7 +11,8 @@ use stream::{
 };
 use units::Timestamp;
 
-/// What a core gets after the request: history as far as it was announced, the rest to be forecast.
+/// Number of measurements that a core receives after the request: history as far as it was announced, the rest to be
+/// forecast.
 const N_MEASUREMENTS: u64 = 20;
 
 /// The bytes are the payload of a request. It goes to the core of a prediction server, after a description and before

@@ -4,7 +4,7 @@
 use arbitrary::{Result, Unstructured};
 use playback::stretch::{CHANNELS, Format, RATES, SAMPLE_RATES_HERTZ, Stretcher, Tier};
 
-/// What output may be longer or shorter by, and what may wait for more input, in seconds.
+/// Largest error of the output's length, and largest length of input that may wait for more, in seconds.
 const LATENCY_SECONDS: f64 = 0.04;
 
 /// Frames of a block, at most: longer than the latency at the lowest sample rate.

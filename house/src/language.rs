@@ -20,11 +20,12 @@ const PRIVATE_WORDS: [&str; 15] = [
 /// The longest line of a comment, in characters.
 const LINE_MAX: usize = 120;
 
-/// Lines of libraries and programs, those of their tests left out.
-pub(crate) fn lines(package: &Package) -> impl Iterator<Item = &str> {
-    let sources =
-        package.sources.iter().filter(|source| source.kind == Kind::Normal && package.place == Place::OnAFloor);
-    sources.flat_map(|source| source.text.lines().take_while(|line| !line.starts_with("#[cfg(test)]")).chain([""]))
+/// Returns the lines of libraries and programs, those of their tests left out.
+fn lines(package: &Package) -> impl Iterator<Item = &str> {
+    package.sources.iter().filter(|source| source.kind == Kind::Normal).flat_map(|source| {
+        let before_tests = source.text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        before_tests.lines().chain([""])
+    })
 }
 
 /// Returns the first lines of doc comments that open with a clause or a preposition.
@@ -52,15 +53,18 @@ pub(crate) fn long(package: &Package) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the names of public items that have a private word in them.
+/// Returns the names of public items that have a private word in them; none of packages beside the floors.
 pub(crate) fn private_names(package: &Package) -> impl Iterator<Item = &str> {
-    lines(package).filter_map(public_name).filter(|name| words(name).any(|word| PRIVATE_WORDS.contains(&&*word)))
+    let is_on_a_floor = package.place == Place::OnAFloor;
+    let names = lines(package).filter(move |_| is_on_a_floor).filter_map(public_name);
+    names.filter(|name| words(name).any(|word| PRIVATE_WORDS.contains(&&*word)))
 }
 
-/// Returns the number of public types that share their name with another one, of all packages.
+/// Returns the number of public types on the floors that share their name with another one.
 pub(crate) fn n_shared_types(packages: &[Package]) -> usize {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for name in packages.iter().flat_map(lines).filter_map(public_type) {
+    let on_floors = packages.iter().filter(|package| package.place == Place::OnAFloor);
+    for name in on_floors.flat_map(lines).filter_map(public_type) {
         *counts.entry(name).or_default() += 1;
     }
     counts.values().filter(|n| **n > 1).sum()

@@ -20,24 +20,24 @@ pub use workspace::{ReadError, read_packages};
 /// A package of the workspace, as far as the rules ask.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Package {
-    /// As in its manifest.
+    /// Name in its manifest.
     pub name: String,
     /// Whether it stands on a floor at all.
     pub place: Place,
-    /// What its manifest says in `[package.metadata.house]`.
+    /// Floor in `[package.metadata.house]` of its manifest.
     pub floor: Option<u32>,
-    /// Of all kinds, in the order of the manifest.
+    /// Dependencies of all kinds, in the order of the manifest.
     pub dependencies: Vec<Dependency>,
     /// Its Rust files.
     pub sources: Vec<Source>,
 }
 
-/// Where a package lies.
+/// Location of a package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// In `crates/` or `apps/`, where each package stands on a floor.
+    /// Folder in `crates/` or `apps/`, where each package stands on a floor.
     OnAFloor,
-    /// In this folder at the root, beside the floors: benches, fuzzers, the Python package.
+    /// Folder at the root, beside the floors: benches, fuzzers, the Python package.
     Beside(String),
 }
 
@@ -46,16 +46,16 @@ pub enum Place {
 pub struct Dependency {
     /// The package that it names.
     pub package: String,
-    /// What Rust sources call it.
+    /// Name in Rust sources.
     pub code_name: String,
-    /// What may use it.
+    /// Kind of the code that may use it.
     pub kind: Kind,
 }
 
-/// What something in a package belongs to.
+/// Part of a package that a dependency or a source belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// What others get who depend on the package: libraries and programs.
+    /// Libraries and programs, which others get who depend on the package.
     Normal,
     /// The build script.
     Build,
@@ -66,7 +66,7 @@ pub enum Kind {
 /// A Rust file of a package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// What it belongs to.
+    /// Part of the package that it belongs to.
     pub kind: Kind,
     /// All of it.
     pub text: String,
@@ -128,7 +128,7 @@ const SYSTEM: &str =
     "floors 0 to 2 ask the system nothing: they take what a higher floor was told, time and seeds among it";
 const PROGRAM: &str = "reading arguments, errors without a type and setting up logs are for programs alone";
 
-/// What floors 0 to [`HIGHEST_PURE_FLOOR`] may not name as a normal or build dependency, and why.
+/// Packages that floors 0 to [`HIGHEST_PURE_FLOOR`] may not name as a normal or build dependency, and why.
 ///
 /// It holds what the workspace uses and what is likely to come.
 const FORBIDDEN_LOW: &[(&str, &str)] = &[

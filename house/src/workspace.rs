@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::{Dependency, Kind, Package, Place, Source};
 
-/// Why the packages of a workspace could not be read.
+/// Error while reading the packages of a workspace.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the messages say all")]
@@ -111,7 +111,7 @@ fn read(entry: PackageEntry, root: &Path) -> Result<Package, ReadError> {
     })
 }
 
-/// What a file belongs to, by the target that it is the root of, otherwise by its folder.
+/// Returns the kind of a file, by the target that it is the root of, otherwise by its folder.
 fn kind_of_file(path: &Path, folder: &Path, targets: &[TargetEntry]) -> Kind {
     let target = targets.iter().find(|target| target.src_path == path);
     match target.and_then(|target| target.kind.first()).map(String::as_str) {

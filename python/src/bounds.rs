@@ -1,4 +1,4 @@
-//! What a quantity can be, as `bounds=` and `non_negative=` say it.
+//! Bounds of a quantity, from the arguments `bounds=` and `non_negative=`.
 
 use pyo3::prelude::*;
 
@@ -17,7 +17,7 @@ pub(crate) type Pair = (Option<f64>, Option<f64>);
 impl Bounds {
     pub(crate) const NONE: Self = Self { min: f64::NEG_INFINITY, max: f64::INFINITY };
 
-    /// What is not negative has a lower end of 0 at least.
+    /// Reads the bounds; the lower end is 0 at least if `is_non_negative`.
     pub(crate) fn read(py: Python<'_>, pair: Option<Pair>, is_non_negative: bool) -> PyResult<Self> {
         let (min, max) = pair.unwrap_or_default();
         let (min, max) = (min.unwrap_or(Self::NONE.min), max.unwrap_or(Self::NONE.max));
@@ -38,7 +38,7 @@ impl Bounds {
         (self.min, self.max)
     }
 
-    /// What [`Bounds::read`] takes.
+    /// Returns the ends in the form that [`Bounds::read`] takes.
     pub(crate) fn pair(self) -> Pair {
         (Some(self.min), Some(self.max))
     }

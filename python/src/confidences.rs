@@ -7,7 +7,7 @@ use units::Confidence;
 
 use crate::error::raise;
 
-/// What `confidence=` takes.
+/// Argument `confidence=`: one number or several.
 #[derive(Clone, FromPyObject, IntoPyObject)]
 pub(crate) enum Confidences {
     One(f64),

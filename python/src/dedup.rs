@@ -41,7 +41,7 @@ impl Refusal for NoShape {
     }
 }
 
-/// What a caller may set, within its limits.
+/// Builds the settings that a caller may choose, and checks their limits.
 fn settings(level: Option<i32>, anchor_bits: u32) -> PyResult<Settings> {
     if !(4..=16).contains(&anchor_bits) {
         return Err(PyValueError::new_err(format!("anchor_bits is {anchor_bits}; it goes from 4 to 16")));
@@ -142,7 +142,7 @@ impl DedupDecoder {
     }
 }
 
-/// What a method would send for these bytes, flushed every so many.
+/// Estimate the bytes that a method would send for `parts`, flushed every `n_flush` bytes.
 #[pyfunction]
 pub(crate) fn dedup_estimate<'py>(
     py: Python<'py>,

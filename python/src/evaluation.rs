@@ -10,7 +10,7 @@ use crate::error::{InputError, raise};
 use crate::fit::read_spec;
 use crate::samples::n_leads;
 
-/// What a score says of one lead, where it says anything.
+/// Function from the score of a lead to one of its statistics; `None` if the score has no such statistic.
 type Statistic = fn(&LeadScore) -> Option<f64>;
 
 /// The columns of a table of scores, after the counts.
@@ -31,7 +31,7 @@ const STATISTICS: [(&str, Statistic); 14] = [
     ("interval_score_95", |score| score.interval_scores.map(|scores| scores.p95)),
 ];
 
-/// What a comparison says of one lead.
+/// Function from the comparison at a lead to one of its figures.
 type Finding = fn(&Comparison) -> f64;
 
 /// The columns of a table of comparisons, after the counts.
@@ -129,7 +129,7 @@ fn score(spec: &Spec, known: &[f64], coming: &[f64], horizon: usize) -> Result<V
     Ok(evaluator.scores())
 }
 
-/// For each lead a row of errors, one for each moment that all of its forecasts were for; NaN in gaps.
+/// Returns a row of errors for each lead, with one error for each sample that was forecast at that lead; NaN in gaps.
 fn errors(spec: &Spec, known: &[f64], coming: &[f64], horizon: usize) -> Result<Vec<Vec<f64>>, FitError> {
     let mut errors = vec![Vec::new(); horizon];
     let mut n_past = 0;

@@ -1,4 +1,4 @@
-//! From samples to a model, and which models there are.
+//! Fits of models to samples, and the list of models.
 
 use numpy::PyReadonlyArray1;
 use predict::{Criterion, FitError, Intervals, Predictor, Spec};

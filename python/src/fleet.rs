@@ -74,7 +74,7 @@ struct FleetState {
     n_past: usize,
 }
 
-/// What a pickle holds: specification, saved predictors (None without a model), their position, failures, axis, names
+/// Contents of a pickle: specification, saved predictors (None without a model), their position, failures, axis, names
 /// and bounds.
 type Parts<'py> =
     (String, Bound<'py, PyList>, usize, Bound<'py, PyDict>, Option<Py<PyAny>>, (Option<Py<PyList>>, Pair));
@@ -99,7 +99,7 @@ impl Fleet {
     }
 }
 
-/// What each series' predictor says; NaN for one without a model.
+/// Returns the forecast of each series; NaN for a series without a model.
 fn said(fleet: &predict::Fleet, n_leads: usize, bounds: Bounds) -> Vec<Said> {
     let one = |idx| match fleet.predictor(idx) {
         Ok(predictor) => Said::by(&predictor, n_leads, bounds),

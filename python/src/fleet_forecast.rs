@@ -12,7 +12,7 @@ use crate::forecast::labels;
 use crate::names::Names;
 use crate::said::{Said, damaged, pickled, unpickled};
 
-/// What is to come of many series: means, standard errors and intervals, a row for each series, a column for each lead.
+/// Forecasts of many series: means, standard errors and intervals, a row for each series, a column for each lead.
 ///
 /// Column ``i`` of every array is for lead ``i + 1``: the next sample is lead 1. A series without a model has NaN.
 #[pyclass(frozen, module = "foretop")]
@@ -23,14 +23,14 @@ pub(crate) struct FleetForecast {
     /// numpy.ndarray : The square roots of the expected squared errors of the means, as the models see them.
     #[pyo3(get)]
     standard_error: Py<PyArray2<f64>>,
-    /// What each series' predictor said; none where errors are normal and without bounds.
+    /// Forecast of each series; `None` if errors are normal and without bounds.
     rows: Option<Vec<Said>>,
     n_past: usize,
     names: Names,
     axis: Option<Py<PyAny>>,
 }
 
-/// What a pickle holds: means, standard errors, what each predictor said, position, names, axis.
+/// Contents of a pickle: means, standard errors, the forecast of each series, position, names, axis.
 type Parts<'py> =
     (Py<PyArray2<f64>>, Py<PyArray2<f64>>, Option<Bound<'py, PyBytes>>, usize, Option<Py<PyList>>, Option<Py<PyAny>>);
 
@@ -46,7 +46,7 @@ impl FleetForecast {
         Self { mean, standard_error, rows, n_past, names, axis }
     }
 
-    /// Of what the predictor of each series said.
+    /// Builds the tables from the forecast of each series.
     pub(crate) fn of_rows(
         py: Python<'_>,
         rows: Vec<Said>,

@@ -11,7 +11,7 @@ use crate::model::Model;
 use crate::said::{Said, pickled, unpickled};
 use crate::samples::read_row;
 
-/// What is to come: a mean, a standard error and intervals for each lead.
+/// Forecast of a series: a mean, a standard error and intervals for each lead.
 ///
 /// Element ``i`` of every array is for lead ``i + 1``: the next sample is lead 1. Each access makes an array of its
 /// own.
@@ -30,7 +30,7 @@ impl Forecast {
 
 type Array<'py> = Bound<'py, PyArray1<f64>>;
 
-/// What a pickle holds: what was said, its position, the axis.
+/// Contents of a pickle: the encoded forecast, its position, the axis.
 type Parts<'py> = (Bound<'py, PyBytes>, usize, Option<Py<PyAny>>);
 
 #[pymethods]
@@ -144,7 +144,7 @@ impl Forecast {
         }
     }
 
-    /// What :meth:`Inference.widen` returns.
+    /// Return the forecast with wider standard errors, for :meth:`Inference.widen`.
     fn _widened(&self, inference: &Bound<'_, PyAny>, model: &Model, y: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let py = inference.py();
         let found = read_inference(inference)?;

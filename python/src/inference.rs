@@ -1,4 +1,4 @@
-//! What a fit says of itself, as Python's `Inference` and back.
+//! Inference on a fitted model, converted to Python's `Inference` and back.
 
 use numpy::{PyArray2, PyArrayMethods, ToPyArray};
 use predict::{Inference, Parameter};
@@ -31,7 +31,7 @@ pub(crate) fn inference_object<'py>(model: &Bound<'py, Model>, inference: &Infer
     ))
 }
 
-/// What [`inference_object`] made.
+/// Reads an object that [`inference_object`] made.
 pub(crate) fn read_inference(object: &Bound<'_, PyAny>) -> PyResult<Inference> {
     let values: Vec<(String, f64)> = items(object, "parameters")?;
     let errors: Vec<(String, f64)> = items(object, "standard_errors")?;

@@ -24,10 +24,10 @@ use crate::samples::read_row;
 /// coefficients in use move with it (see :attr:`Predictor.model`).
 #[pyclass(frozen, module = "foretop")]
 pub(crate) struct Model {
-    /// As the fit left it; never stepped.
+    /// Predictor at the end of the fit; never stepped.
     origin: State,
     motion: Motion,
-    /// What it was fitted to; none of a model that a predictor came to on its way.
+    /// Samples of the fit; `None` for the model in use by a [`Predictor`].
     samples: Option<Arc<[f64]>>,
     inference: OnceLock<Option<Inference>>,
 }
@@ -51,7 +51,7 @@ impl Model {
         if origin == n_samples { Ok(samples) } else { Err(raise(py, &InputError::Origin { origin, n_samples })) }
     }
 
-    /// What the samples of the fit say of it.
+    /// Inference on the model from the samples of its fit; computed once.
     fn own_inference(&self, py: Python<'_>) -> PyResult<Option<&Inference>> {
         let samples = self.samples(py)?;
         Ok(py.detach(|| self.inference.get_or_init(|| Inference::of(self.found(), samples)).as_ref()))
@@ -62,7 +62,7 @@ impl Model {
     }
 }
 
-/// What a pickle holds: the predictor after the fit, the predictor in motion, the axis, the bounds, the samples of the
+/// Contents of a pickle: the predictor after the fit, the predictor in motion, the axis, the bounds, the samples of the
 /// fit.
 type Parts<'py> = (Saved<'py>, Saved<'py>, Option<Py<PyAny>>, Pair, Option<Bound<'py, PyArray1<f64>>>);
 

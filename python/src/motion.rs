@@ -13,7 +13,7 @@ use crate::forecast::Forecast;
 use crate::said::Said;
 use crate::samples::{Samples, n_leads};
 
-/// What models and predictors have in common: they are stepped, and asked for forecasts, from any thread.
+/// Common part of models and predictors: they are stepped, and asked for forecasts, from any thread.
 pub(crate) struct Motion {
     state: Mutex<State>,
     /// Continues the index of the series (`foretop._axis`); absent where positions count.
@@ -25,7 +25,7 @@ pub(crate) struct Motion {
 /// Up to here a forecast takes less time than letting other threads have the interpreter and taking it back.
 const N_LEADS_HELD_MAX: usize = 1000;
 
-/// What a step changes.
+/// State that a step changes.
 #[derive(Clone)]
 pub(crate) struct State {
     pub(crate) predictor: predict::Predictor,
@@ -49,12 +49,12 @@ impl State {
         is_next
     }
 
-    /// What it says, and the position of the first lead.
+    /// Returns the forecast, and the position of the first lead.
     fn forecast(&self, n_leads: usize) -> (Said, usize) {
         (Said::by(&self.predictor, n_leads, self.bounds), self.n_past)
     }
 
-    /// Who speaks how loud, of an AUTO: a `Table` with a column for each lead; None of any other model.
+    /// Ensemble weights of an AUTO: a `Table` with a column for each lead; None for any other model.
     pub(crate) fn speakers<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let standings = self.predictor.standings();
         let Some(first) = standings.first() else { return Ok(None) };
@@ -69,8 +69,8 @@ impl State {
         py.import("foretop._tables")?.call_method1("Table", (columns,)).map(Some)
     }
 
-    /// What the season is worth that an AUTO found: a `Table` with a row for each lead; None where it found none, and
-    /// of any other model.
+    /// Weight and error ratio of the season that an AUTO found: a `Table` with a row for each lead; None if it found no
+    /// season, and for any other model.
     pub(crate) fn season<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let Some(SeasonStanding { spec, leads, .. }) = self.predictor.model().season() else { return Ok(None) };
         let columns = PyDict::new(py);
@@ -137,5 +137,5 @@ impl Motion {
     }
 }
 
-/// Why a lock is not poisoned.
+/// The reason why a lock is not poisoned.
 pub(crate) const UNBROKEN: &str = "a predictor does not panic";

@@ -11,7 +11,7 @@ use pyo3::types::PyDict;
 
 use crate::error::{Refusal, fields, raise};
 
-/// What stands for no peer and no tag, and for any.
+/// Code for no peer and no tag, and for any peer or tag.
 const NONE: i64 = -1;
 
 /// Columns by name: of ranks, calls, stages and waits.

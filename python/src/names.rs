@@ -1,4 +1,4 @@
-//! What the series of a fleet are called.
+//! Names of the series of a fleet.
 
 use numpy::{PyArrayMethods, PyReadonlyArray2};
 use pyo3::exceptions::{PyIndexError, PyKeyError};

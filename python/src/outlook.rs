@@ -265,7 +265,7 @@ impl Outlook {
         self.with(py, |outlook| outlook.season_weight())
     }
 
-    /// How far ahead forecasts have been compared with what came, in steps.
+    /// The longest lead at which forecasts have been compared with samples, in steps.
     #[getter]
     fn seen(&self, py: Python<'_>) -> usize {
         self.with(py, |outlook| outlook.n_leads_seen())

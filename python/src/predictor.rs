@@ -21,7 +21,7 @@ impl Predictor {
     }
 }
 
-/// What a pickle holds: the saved predictor, its position, the axis, the bounds.
+/// Contents of a pickle: the saved predictor, its position, the axis, the bounds.
 type Parts<'py> = (Bound<'py, PyBytes>, usize, Option<Py<PyAny>>, Pair);
 
 #[pymethods]

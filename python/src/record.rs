@@ -1,4 +1,4 @@
-//! What probabilities of earlier answers to the same question were worth.
+//! Recalibration of a probability by the outcomes of earlier answers to the same question.
 
 use std::sync::Mutex;
 
@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 use crate::error::{InputError, raise};
 use crate::motion::UNBROKEN;
 
-/// What became of answers to one question, such as "will it be above 90 within six hours", and what the next one is
-/// worth by that.
+/// Recalibration of answers to one question, such as "will it be above 90 within six hours", by the outcomes of earlier
+/// ones.
 ///
 /// Shares of futures (:meth:`Outlook.paths`) are overstated for some questions again and again. :meth:`told` corrects
 /// one by a logistic regression of what came on the log odds of earlier ones, held to the identity; ``foretop ask`` and
@@ -41,7 +41,7 @@ impl Record {
         }
     }
 
-    /// What a share of futures is worth after step `at`, by answers whose time was over by then.
+    /// Return a share of futures, recalibrated after step `at` by answers whose time was over by then.
     ///
     /// Parameters
     /// ----------

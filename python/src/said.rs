@@ -1,4 +1,4 @@
-//! What a predictor says, with its bounds, and what of it a pickle keeps.
+//! The forecast of a predictor, with its bounds, and its encoding in a pickle.
 
 use predict::{Intervals, RestoreError};
 use pyo3::prelude::*;
@@ -24,7 +24,7 @@ impl Said {
         Self { forecast, intervals }
     }
 
-    /// What `predictor` says from where it stands.
+    /// Returns the forecast of `predictor` from its current position.
     pub(crate) fn by(predictor: &predict::Predictor, n_leads: usize, bounds: Bounds) -> Self {
         Self::new(predictor.forecast(n_leads), predictor.intervals(), bounds)
     }
@@ -59,7 +59,7 @@ pub(crate) fn pickled<'py>(py: Python<'py>, said: &impl Serialize) -> Bound<'py,
     PyBytes::new(py, &postcard::to_allocvec(said).expect("numbers and lists can be encoded"))
 }
 
-/// What [`pickled`] was given.
+/// Decodes the value that [`pickled`] encoded.
 pub(crate) fn unpickled<T: DeserializeOwned>(py: Python<'_>, bytes: &[u8]) -> PyResult<T> {
     let problem = "it is cut off or its fields do not decode";
     postcard::from_bytes(bytes).map_err(|_| damaged(py, "forecast", bytes.len(), problem))

@@ -9,7 +9,7 @@ use crate::error::{InputError, raise};
 /// More leads than anyone asks for, and few enough to have memory for.
 const N_LEADS_MAX: isize = 1_000_000;
 
-/// What a predictor is stepped with.
+/// Samples that a predictor is stepped with.
 pub(crate) enum Samples<'py> {
     One(f64),
     Row(PyReadonlyArray1<'py, f64>),

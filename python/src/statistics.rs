@@ -1,4 +1,4 @@
-//! What can be said of samples without a model.
+//! Statistics of samples without a model.
 
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;

@@ -1,4 +1,4 @@
-//! What must hold at the end, computed from what was seen. Each check has numbers, and a test that breaks it.
+//! Checks that must hold at the end, computed from the observations. Each check has numbers, and a test that breaks it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,21 +9,23 @@ use crate::node::Held;
 use crate::plan::Fault;
 use crate::server::Told;
 
-/// How far a label may be from the moment at which its value was told, by the node's clock: what that is set back for a while, and what a busy
-/// machine is late.
+/// Largest difference between a label and the moment at which its value was sent, by the node's clock: the step by
+/// which that clock is set back for a while, and the delay of a busy machine.
 const LABEL_OFF_MAX: Duration = Duration::from_millis(4500);
 
-/// What a kill may take: the last second, which was not written, and a read whose answer had just come.
+/// Time whose samples a kill may lose: the last second, which was not written, and a read whose answer had just
+/// arrived.
 const KILL_LOSS: Duration = Duration::from_millis(1500);
 
-/// What a kill may take from what goes to a server: it is buffered once a second.
+/// Time whose samples a kill may lose on their way to a server: they are buffered once a second.
 const KILL_LOSS_WRITTEN: Duration = Duration::from_millis(3000);
 
-/// How long after a fault a node may still be unwell: retries come within seconds, and a machine that is shared is slow.
+/// Time after a fault during which a node may still be unwell: retries come within seconds, and a shared machine is
+/// slow.
 pub const WELL_WITHIN: Duration = Duration::from_secs(30);
 
-/// Memory that a process may have gained in a round: a share, what histories of young series and backlogs that were written take, and what the
-/// allocator keeps of dear fits that were made at once.
+/// Memory that a process may have gained in a round: a share, what histories of young series and backlogs that were
+/// written take, and what the allocator keeps of dear fits that were made at once.
 const MEMORY_GAIN: (f64, u64) = (1.05, 12 << 20);
 
 /// Descriptors that it may have gained: connections to its neighbours that are idle.
@@ -38,21 +40,21 @@ pub struct Window {
     /// When the node called itself well again.
     pub well: Option<Timestamp>,
     pub was_degraded: bool,
-    /// How long each forecast took that was asked for beside clients with dear models.
+    /// Response times of the forecasts that were requested beside clients with dear models.
     pub answers: Vec<Duration>,
 }
 
-/// What was seen.
+/// Observations from a run.
 #[derive(Clone, Debug)]
 pub struct Evidence {
     pub windows: Vec<Window>,
-    /// How far the node's clock was ahead of this process's, from which moment on.
+    /// Offsets of the node's clock ahead of this process's, each with the moment from which it holds.
     pub clock: Vec<(Timestamp, Duration)>,
-    /// What the exporter said.
+    /// Values that the exporter sent.
     pub told: Vec<Told>,
-    /// What the node says that it was, by label.
+    /// Values of the exporter's metric that the node returned, by label.
     pub stored: Vec<Told>,
-    /// What came to the server that it is written to, in the order in which it came.
+    /// Values that the remote-write server received, in the order of arrival.
     pub written: Vec<Told>,
     /// Pushes while hostile clients were there, and those that were not answered well.
     pub pushes: (usize, usize),
@@ -62,13 +64,13 @@ pub struct Evidence {
     pub scores: (String, String),
     /// Each process some seconds after its start, and at its end.
     pub held: Vec<(Held, Held)>,
-    /// What those forecasts may take at the 99th percentile, where that is checked.
+    /// Time limit for those forecasts at the 99th percentile, if it is checked.
     pub answers_within: Option<Duration>,
     /// Exit status of the node, asked to end.
     pub status: Option<i32>,
 }
 
-/// What became of one thing that must hold.
+/// Result of one check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     pub what: &'static str,
@@ -281,7 +283,7 @@ mod tests {
         }
     }
 
-    /// What fails when the evidence is changed.
+    /// Asserts that a check with `what` in its name fails when the evidence is changed.
     #[track_caller]
     fn check_fails(what: &str, change: impl FnOnce(&mut Evidence)) {
         let mut seen = fine();

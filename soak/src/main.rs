@@ -1,7 +1,9 @@
-//! Runs a node with all its neighbours under a seeded schedule of faults, tells what it does, and checks at the end what must hold.
+//! Runs a node with all its neighbours under a seeded schedule of faults, tells what it does, and checks at the end
+//! what must hold.
 //!
-//! The node is the real program in a process of its own. Its neighbours are an exporter and a remote-write server in this process, and a second node
-//! whose stream it follows. Disks and clocks fail by a library that is preloaded (`shim.c`), so neither root nor the machine's clock is needed.
+//! The node is the real program in a process of its own. Its neighbours are an exporter and a remote-write server in
+//! this process, and a second node whose stream it follows. Disks and clocks fail by a library that is preloaded
+//! (`shim.c`), so neither root nor the machine's clock is needed.
 #![forbid(unsafe_code)]
 
 mod check;
@@ -37,13 +39,13 @@ use server::{METRIC, Server, Told};
 use shim::Shim;
 use watcher::Watcher;
 
-/// How far the clock is set ahead or back.
+/// Step by which the clock is set ahead or back.
 const CLOCK_STEP: Duration = Duration::from_millis(2500);
 
-/// How long a node may take to tell of a fault; a fault that is told stays on until then.
+/// Time limit for a node to report a fault. A fault that must be reported stays on until it is, at most this long.
 const TOLD_WITHIN: Duration = Duration::from_secs(20);
 
-/// How long a node runs before what it holds is measured.
+/// Run time of a node before its resources are measured.
 const SETTLED_AFTER: Duration = Duration::from_secs(3);
 
 /// The time between two pushes.
@@ -59,15 +61,16 @@ struct Options {
     #[arg(long, value_name = "PATH")]
     foretop: PathBuf,
 
-    /// How long, in seconds; at least one round of all faults
+    /// The duration in seconds; at least one round of all faults
     #[arg(long, env = "SECONDS", default_value_t = 600)]
     seconds: u64,
 
-    /// Of the order and the lengths of faults, and of what is pushed
+    /// The seed for the order and the lengths of faults, and for what is pushed
     #[arg(long, env = "SEED", default_value_t = 7)]
     seed: u64,
 
-    /// What the forecast of load.1m may take beside clients with dear models, at the 99th percentile; not checked unless given
+    /// The time limit for the forecast of load.1m beside clients with dear models, at the 99th percentile; not checked
+    /// unless given
     #[arg(long, value_name = "SPAN", value_parser = |text: &str| span::parse(text))]
     answers_within: Option<Duration>,
 }
@@ -100,7 +103,7 @@ struct World {
     stream: SocketAddr,
     watcher: Watcher,
     began: Timestamp,
-    /// How far the node's clock is ahead of the machine's.
+    /// Offset by which the node's clock is ahead of the machine's.
     ahead: Cell<Duration>,
 }
 
@@ -176,7 +179,8 @@ impl World {
                 })?;
                 self.tell(start.elapsed(), &window)?;
                 if window.fault == Fault::Kill {
-                    // What a crowd takes once, the allocator keeps for the next one; only what comes on top of that is growth.
+                    // What a crowd takes once, the allocator keeps for the next one; only what comes on top of that is
+                    // growth.
                     drop(Crowd::come(self.http, self.stream));
                     clock::sleep(SETTLED_AFTER);
                     first = Some(self.node().held()?);
@@ -333,7 +337,7 @@ impl World {
     }
 }
 
-/// What ends a fault.
+/// Closure that ends a fault.
 type Undo = Box<dyn FnOnce(&World) -> anyhow::Result<()>>;
 
 /// Lets a server be gone until it is undone.

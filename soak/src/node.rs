@@ -14,7 +14,7 @@ use ureq::Agent;
 
 use crate::shim::Shim;
 
-/// How long an answer may take; one that takes longer counts as none.
+/// Timeout of an answer; one that takes longer counts as none.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
 /// Descriptors that are always taken: input, output, log. What is open beyond a limit stays open.
@@ -24,13 +24,13 @@ const N_STANDARD: u64 = 3;
 pub struct Node {
     program: PathBuf,
     args: Vec<String>,
-    /// Where its store and its log are.
+    /// Folder of the node's store and log.
     folder: PathBuf,
     pub url: String,
     child: Option<Child>,
 }
 
-/// What a process holds.
+/// Resources held by a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
     pub resident_bytes: u64,

@@ -1,4 +1,4 @@
-//! Which faults come when, by the seed.
+//! Schedule of faults, derived from the seed.
 
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ impl Fault {
         Self::NoPeer,
     ];
 
-    /// What it is called in the report.
+    /// Returns the name of the fault in the report.
     pub fn name(self) -> &'static str {
         match self {
             Self::Kill => "kill -9",
@@ -69,8 +69,8 @@ impl Fault {
         }
     }
 
-    /// Whether the node must call itself degraded while it lasts. It cannot while it does not run, and need not where all that it does
-    /// goes on.
+    /// Whether the node must call itself degraded while it lasts. It cannot while it does not run, and need not where
+    /// all that it does goes on.
     pub fn is_told(self) -> bool {
         !matches!(self, Self::Kill | Self::Stop | Self::ClockAhead | Self::Hostile | Self::Dear)
     }
@@ -104,8 +104,8 @@ impl Plan {
         Self { chance: ChaCha8Rng::seed_from_u64(seed), round: Vec::new() }
     }
 
-    /// The next fault. Kills come at the beginning of a round, so that the process that the round leaves behind can be compared with what it
-    /// was at first.
+    /// The next fault. Kills come at the beginning of a round, so that the process that the round leaves behind can be
+    /// compared with what it was at first.
     pub fn next(&mut self) -> Step {
         if self.round.is_empty() {
             self.round = Fault::ALL[1..].to_vec();

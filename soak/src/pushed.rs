@@ -1,4 +1,5 @@
-//! A series that is pushed to a node: the same samples whatever happens, so that its scores can be compared with those in a quiet node.
+//! A series that is pushed to a node: the same samples whatever happens, so that its scores can be compared with those
+//! in a quiet node.
 
 use std::time::Duration;
 
@@ -11,13 +12,14 @@ use units::Timestamp;
 use crate::node::Node;
 
 const ID: &str = "soak.pushed";
-/// As long as this, the origins of long forecasts that are scored do not hang on the series' number in the store.
+/// Sample spacing, long enough that the origins of scored long forecasts do not depend on the series' number in the
+/// store.
 const STEP: Duration = Duration::from_secs(5);
 /// 2026-01-01 00:00 UTC: any moment will do.
 const BEGAN: Timestamp = Timestamp::from_nanos(1_767_225_600_000_000_000);
 
-/// What a fit of so few samples takes at most. Fits are made beside the pushes, and which forecast is the first one of a model must not hang on
-/// how fast a fit is.
+/// Upper bound on the duration of a fit of so few samples. Fits are made beside the pushes, and the choice of a model's
+/// first forecast must not depend on how fast a fit is.
 const FITTED_WITHIN: Duration = Duration::from_millis(30);
 
 /// The samples, as many as were needed so far.
@@ -31,7 +33,7 @@ impl Samples {
         Self { chance: ChaCha8Rng::seed_from_u64(seed), values: Vec::new() }
     }
 
-    /// What an autoregressive model can learn something of.
+    /// Returns sample `idx` of an autoregressive process of order 1, which an autoregressive model can fit.
     fn value(&mut self, idx: usize) -> f64 {
         while self.values.len() <= idx {
             let last = self.values.last().copied().unwrap_or_default();
@@ -46,7 +48,8 @@ pub fn create(node: &Node) -> anyhow::Result<()> {
     node.post("/api/v1/series", &json!({"id": ID, "step": "5s", "model": "AR(4)"})).map(drop)
 }
 
-/// Pushes the sample after the last one that the node has, and waits for the fit that it may make due. Gives how many samples there are.
+/// Pushes the sample after the last one that the node has, and waits for the fit that it may make due. Gives how many
+/// samples there are.
 pub fn push_next(node: &Node, samples: &mut Samples) -> anyhow::Result<usize> {
     let n = n_samples(&detail(node)?)?;
     let sample = json!({"time": (BEGAN + STEP * n as u32).to_string(), "value": samples.value(n)});
@@ -59,7 +62,7 @@ fn detail(node: &Node) -> anyhow::Result<Value> {
     node.get(&format!("/api/v1/series/{ID}"))
 }
 
-/// By the label of the last one.
+/// Returns the number of samples by the label of the last one; 0 if there is none.
 fn n_samples(detail: &Value) -> anyhow::Result<usize> {
     let Some(last) = detail["last"]["time"].as_str() else { return Ok(0) };
     let last: Timestamp = last.parse().with_context(|| format!("`{last}` is no time"))?;

@@ -1,5 +1,5 @@
-//! The neighbours of the node that live in this process: an exporter whose every value is known, and a server that takes remote write. Each can
-//! be gone for a while.
+//! The neighbours of the node that live in this process: an exporter whose every value is known, and a server that
+//! takes remote write. Each can be gone for a while.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -14,7 +14,7 @@ use units::Timestamp;
 /// The one metric of the exporter.
 pub const METRIC: &str = "soak_reads";
 
-/// What it is called where it is written to.
+/// Name of the metric in remote-write requests.
 const WRITTEN: &str = "foretop_exported_soak_reads";
 
 /// A value that somebody was told.
@@ -24,7 +24,7 @@ pub struct Told {
     pub value: f64,
 }
 
-/// What both servers share: a switch, and what was said or taken.
+/// Common part of both servers: a switch, and the values sent or received.
 pub struct Server {
     pub address: SocketAddr,
     is_gone: Arc<AtomicBool>,

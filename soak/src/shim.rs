@@ -1,4 +1,4 @@
-//! What makes disks and clocks of one process fail: `shim.c`, compiled and preloaded, and the page that tells it what to do.
+//! Injector of disk and clock faults into one process: `shim.c`, compiled and preloaded, and the page that controls it.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, ensure};
 
-/// Where in the page the offset of the clock and the error of writes are.
+/// Positions in the page of the clock's offset and of the error of writes, in bytes.
 const CLOCK_AT: u64 = 0;
 const WRITE_AT: u64 = 8;
 

@@ -15,7 +15,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// A problem that is told for a minute after it ended: hostile clients take a stream, too, and read nothing of it.
 const TOLD_AFTERWARDS: &str = "a reader is too slow";
 
-/// What the node said of itself at one moment.
+/// Health of the node at one time, as the node reported it.
 #[derive(Clone, Debug)]
 pub struct Look {
     pub at: Timestamp,
@@ -45,7 +45,7 @@ impl Watcher {
         watcher
     }
 
-    /// What the node said last, once it was asked after `since`.
+    /// Returns the node's last report, if it was requested after `since`.
     pub fn after(&self, since: Timestamp) -> Option<Look> {
         let last = self.0.last.lock().unwrap_or_else(PoisonError::into_inner);
         last.clone().filter(|look| look.at > since)

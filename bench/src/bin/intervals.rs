@@ -28,7 +28,7 @@ const N_LEADS: usize = LEADS.len();
 /// The longest of them.
 const N_AHEAD: usize = 30;
 
-/// Who has normal intervals.
+/// Model with normal intervals that AUTO is compared with.
 const PEER: &str = "REFIT(AR(16),every=100,window=600)";
 
 /// Single models that AUTO has to keep up with: the cheap ones among its candidates, linear ones refitted.
@@ -42,7 +42,7 @@ const SINGLE: [&str; 7] = [
     "REFIT(AR(2),every=100,window=600)",
 ];
 
-/// Where LAST and MEAN are among them.
+/// Indices of LAST and MEAN among them.
 const LAST_IDX: usize = 0;
 const MEAN_IDX: usize = 1;
 
@@ -64,7 +64,7 @@ struct Window {
     theory: Option<Vec<f64>>,
 }
 
-/// What one window came to.
+/// Results of one window.
 struct Outcome {
     set: &'static str,
     is_recorded: bool,
@@ -86,7 +86,7 @@ struct LeadOutcome {
     peer_interval_score: f64,
     coverage: [f64; 3],
     squared: f64,
-    /// Of the samples that were scored.
+    /// Standard deviation of the scored samples.
     deviation: f64,
     singles: Vec<f64>,
 }
@@ -422,7 +422,7 @@ impl Chance {
         self.0.random::<f64>() < probability
     }
 
-    /// What a recursion from 0 says, after 200 samples that are left out.
+    /// Returns `n` values of a recursion from 0, after 200 samples that are left out.
     fn recursion(&mut self, n: usize, mut next: impl FnMut(f64, &mut Self) -> f64) -> Vec<f64> {
         let mut level = 0.0;
         let mut all: Vec<f64> = (0..n + 200)

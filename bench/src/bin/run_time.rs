@@ -25,7 +25,7 @@ const SEED: u64 = 1;
 const FOLLOW_EVERY_SECONDS: f64 = 5.0;
 const N_SHORT_LEADS: usize = 10;
 
-/// Where availability is recorded, and how it is read.
+/// Recorded availability, and how it is read.
 struct Trace {
     path: &'static str,
     column: Option<&'static str>,
@@ -67,7 +67,7 @@ const TRACES: [Trace; 7] = [
 /// A trace, and what became of its tasks.
 struct Replayed {
     n_samples: usize,
-    /// By the pox plot, as in Table 4 of the study.
+    /// Hurst exponent by the pox plot, as in Table 4 of the study.
     hurst: f64,
     coverages: [Coverage; 3],
 }
@@ -78,7 +78,7 @@ impl Trace {
     }
 }
 
-/// What became of the intervals of some tasks.
+/// Outcomes of the intervals of some tasks.
 #[derive(Clone, Copy, Default)]
 struct Coverage {
     n_within: usize,
@@ -86,7 +86,7 @@ struct Coverage {
     n_later: usize,
     /// The record ended before the task, and before it was known to be late.
     n_undecided: usize,
-    /// Of tasks with an end: the interval's width and the median's distance, in shares of the time taken, added up.
+    /// Sums over tasks with an end: the interval's width and the median's distance, in shares of the time taken.
     width: f64,
     distance: f64,
 }
@@ -207,7 +207,7 @@ fn replay(trace: &Trace) -> Result<Replayed> {
     Ok(Replayed { n_samples: known.len(), hurst: rescaled_range(&known)?.exponent, coverages })
 }
 
-/// In the order of their origins.
+/// Returns random tasks in the order of their origins.
 fn tasks(trace: &Trace, n_samples: usize) -> Vec<Task> {
     let mut chance = ChaCha8Rng::seed_from_u64(SEED);
     let mut tasks = Vec::new();
@@ -221,7 +221,7 @@ fn tasks(trace: &Trace, n_samples: usize) -> Vec<Task> {
     tasks
 }
 
-/// How long a task takes for so much CPU time; none when the record ends before, or where it has a gap.
+/// Returns the time that a task takes for so much CPU time, in seconds; none if the record ends or has a gap before.
 fn took(ahead: &[f64], step: Duration, cpu_seconds: f64) -> Option<f64> {
     let mut left = cpu_seconds;
     for (n_before, share) in ahead.iter().enumerate() {

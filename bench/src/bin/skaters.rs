@@ -6,7 +6,7 @@ use anyhow::Result;
 use bench::{timing, trace};
 use serde_json::json;
 
-/// As many as the other programs are fitted to.
+/// Number of samples before the timing, as many as the other programs are fitted to.
 const N_BEFORE: usize = 600;
 
 fn main() -> Result<()> {

@@ -1,5 +1,5 @@
-//! What limits a composed system: the parts of RPS's optimum (section 8.2), and a chain of processes that do nothing
-//! but pass bytes on.
+//! Limits of a composed system: the parts of RPS's optimum (section 8.2), and a chain of processes that do nothing but
+//! pass bytes on.
 //!
 //! `bench-streams parts` writes JSON: what a forecast takes, what it takes to pass a message of each size to another
 //! thread, and how many forecasts a monolith gives a reader in its process. `bench-streams chain` sends a message
@@ -22,10 +22,10 @@ use serde_json::json;
 /// Bytes of a frame with a load measurement, a sample, and a forecast of 30 steps.
 const SIZES: [usize; 3] = [52, 36, 520];
 
-/// How many messages a transfer is timed over.
+/// Number of messages over which a transfer is timed.
 const N_MESSAGES: usize = 20_000;
 
-/// Who reads what a process of Figure 9 sends, beside the one that passes it on.
+/// Reader of the output of a process of Figure 9, beside the one that passes it on.
 #[derive(Clone, Copy, PartialEq)]
 enum Beside {
     Nobody,
@@ -35,7 +35,8 @@ enum Beside {
     After,
 }
 
-/// What each process of Figure 9 between sensor and client passes on, its core included.
+/// Bytes that each process of Figure 9 between sensor and client passes on, `predserver_core` included, and its reader
+/// beside.
 const CHAIN: [(usize, Beside); 6] = [
     (36, Beside::Nobody),
     (36, Beside::After),

@@ -211,9 +211,9 @@ impl Pattern {
     /// Returns the number of messages of an exchange that follow one another on the rank that has most of them:
     /// the `m` of equation 1.
     ///
-    /// With blocking sends that is the number of rounds; with non-blocking ones, which go both ways at once, the most
-    /// that a rank sends or receives. Of collectives it is that of the plain algorithms: `n - 1` messages of a root, or
-    /// around a ring, and for allreduce down and up a binary tree.
+    /// The number is that of rounds with blocking sends; with non-blocking ones, which go both ways at once, it is the
+    /// most that a rank sends or receives. For collectives it is that of the plain algorithms: `n - 1` messages of a
+    /// root, or around a ring, and for allreduce down and up a binary tree.
     #[must_use]
     pub fn n_messages(self, mode: Mode, n_ranks: u32, seed: u64) -> u32 {
         if self == Self::Allreduce {

@@ -75,7 +75,7 @@ impl Gate {
 mod tests {
     use super::*;
 
-    /// At which seconds short tests start within the first minutes of a visit.
+    /// Returns the seconds at which short tests start within the first `n_seconds` of a visit.
     fn starts(settings: &Settings, n_seconds: u64) -> Vec<u64> {
         let mut gate = Gate::new(settings);
         let mut starts = Vec::new();

@@ -1,4 +1,4 @@
-//! How many streams a pool of two prediction servers carries on this machine, at one measurement a second each.
+//! Number of streams that a pool of two prediction servers carries on this machine, at one measurement a second each.
 //!
 //! Starts a NATS server, two servers in processes of their own, and a load in a third; reads all forecasts, and prints
 //! a row. Usage: `pool_bench [N_HOSTS [SECONDS]]`, with 79 signals to a host.

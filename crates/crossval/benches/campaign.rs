@@ -1,5 +1,5 @@
-//! What a case of AR(16) costs, fitted to 600 samples, tested on 2,000, at 30 leads: as part of a campaign, its row in
-//! a Parquet file included, and as a bare loop that does the same arithmetic over plain arrays and nothing else.
+//! Cost of a case of AR(16), fitted to 600 samples, tested on 2,000, at 30 leads: as part of a campaign, its row in a
+//! Parquet file included, and as a bare loop that does the same arithmetic over plain arrays and nothing else.
 //!
 //! The bare loop is what a campaign is measured against: it knows that there are no gaps, that standard errors do not
 //! change, and that intervals are normal.
@@ -18,9 +18,9 @@ const ORDER: usize = 16;
 const N_FIT: usize = 600;
 const N_TEST: usize = 2000;
 const N_LEADS: usize = 30;
-/// That correlations of errors one step ahead are looked at.
+/// Largest lag of the correlations of errors one step ahead.
 const N_LAGS: usize = 33;
-/// Of the cubics that the score of a normal forecast is taken from.
+/// Number of cubics per standard error; the CRPS of a normal forecast is taken from them.
 const N_PER_UNIT: f64 = 64.0;
 const N_CUBICS: usize = 544;
 
@@ -74,7 +74,7 @@ fn bare_case(samples: &[f64], errors: &mut [f64], cubics: &[[f64; 4]], quantiles
     scored + tested
 }
 
-/// What the tests of the errors one step ahead are made of: correlations, turns and rises, and the line of the
+/// Computes the parts of the tests of errors one step ahead: correlations, turns and rises, and the line of the
 /// quantiles.
 fn tests(errors: &[f64], quantiles: &[f64]) -> f64 {
     let mean = errors.iter().sum::<f64>() / errors.len() as f64;
@@ -105,7 +105,7 @@ fn take(sums: &mut Sums, error: f64, spread: f64, cubics: &[[f64; 4]]) {
     }
 }
 
-/// In four parts, as many as the processor can add at once.
+/// Returns the dot product, summed in four parts, as many as the processor can add at once.
 fn dot(weights: &[f64], values: &[f64]) -> f64 {
     let mut sums = [0.0; 4];
     for (weight, value) in weights.as_chunks::<4>().0.iter().zip(values.as_chunks::<4>().0) {
@@ -130,7 +130,8 @@ fn bare_loop(criterion: &mut Criterion) {
     });
 }
 
-/// On one worker, in parts of 64 cases; those of a run are of 512, and share what a part costs among more.
+/// Measures a campaign on one worker, in parts of 64 cases; those of a run are of 512, and share the cost of a part
+/// among more.
 fn campaign(criterion: &mut Criterion) {
     const N_CASES: u64 = 64;
     let campaign = Campaign::new(Template::read(TEMPLATE).expect("a template"), vec![trace()], 1).expect("a campaign");

@@ -86,8 +86,8 @@ impl Counts {
 /// threads.
 ///
 /// # Panics
-/// Where a process breaks what it promised, and where there are more than 2^32 of them or a message goes to one that is
-/// not there.
+/// Panics if a process breaks what it promised, if there are more than 2^32 processes, or if a message goes to one that
+/// does not exist.
 pub fn run<P: Process>(processes: Vec<P>, settings: &Settings) -> Ended<P> {
     assert!(
         ProcessIdx::try_from(processes.len()).is_ok(),

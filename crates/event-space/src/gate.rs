@@ -85,8 +85,8 @@ mod tests {
         Segment::open(path, mpi_job::Access::ReadWrite).unwrap()
     }
 
-    /// As the engine does; a monitor that counted itself but does not sleep yet sees that the counter moved. Gives how
-    /// many it woke.
+    /// Opens the gate as the engine does; a monitor that counted itself but does not sleep yet sees that the counter
+    /// moved. Returns the number of monitors that were woken.
     fn open(gate: &HostGate) -> usize {
         let [moved, waiting] = gate.words(Strategy::Released).unwrap();
         if waiting.load(Ordering::Relaxed) == 0 {

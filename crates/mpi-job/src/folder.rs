@@ -263,7 +263,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// Of a ring of this process, of rank `rank` of two.
+    /// Returns the header of a ring of this process, of rank `rank` of two.
     pub(crate) fn header(rank: u32) -> RingHeader {
         let this = Process::this();
         RingHeader {

@@ -14,7 +14,7 @@ use mpi_trace::{Event, Operation, Peer, Recording, RingKind, Subject};
 /// Exchanges of each rank.
 const N_STEPS: u64 = 400;
 
-/// What a rank of such a ring records: an `MPI_Isend`, an `MPI_Recv` and an `MPI_Wait` in each step.
+/// Returns the recording of a rank of such a ring: an `MPI_Isend`, an `MPI_Recv` and an `MPI_Wait` in each step.
 fn recording(rank: u32, n_ranks: u32) -> Recording {
     let (host, program, library) = (String::new(), String::new(), String::new());
     let mut recording = Recording::new(Head { version: VERSION, rank, n_ranks, host, pid: 1, program, library });

@@ -1,4 +1,4 @@
-//! What a message costs the simulator: user-level ranks pass a KiB on around a ring, no time between calls.
+//! Cost of a message in the simulator: user-level ranks pass a KiB on around a ring, no time between calls.
 
 use std::hint::black_box;
 use std::num::NonZero;

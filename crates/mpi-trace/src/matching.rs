@@ -249,7 +249,7 @@ mod tests {
         check_messages(&[first, rank(1, 0, &receives), second], &[(10, 31), (20, 5)]);
     }
 
-    /// With a search through all tags or all sends for each receive, this would not end.
+    /// Guards against slow matching: a search through all tags or all sends for each receive would not end.
     #[test]
     fn many_tags_and_messages_that_wait_for_long_take_no_longer_than_few() {
         let n = 100_000_u64;

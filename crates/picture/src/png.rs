@@ -156,7 +156,8 @@ impl OutlineBuilder for Letters {
 mod tests {
     use super::*;
 
-    /// Where in a picture of 100 by 100 pixels something is not white: least and greatest x, least and greatest y.
+    /// Returns the bounding box of what is not white in a picture of 100 by 100 pixels: least and greatest x, least and
+    /// greatest y.
     #[track_caller]
     fn inked(shape: Shape) -> [u32; 4] {
         let png = Picture { width: 100.0, height: 100.0, shapes: vec![shape] }.to_png(1.0).unwrap();

@@ -1,4 +1,4 @@
-//! What playing costs: a decision, a forecast of arrival, a second of sound at another speed.
+//! Cost of playback: a decision, a forecast of arrival, a second of sound at another speed.
 
 use std::hint::black_box;
 

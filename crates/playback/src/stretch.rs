@@ -52,12 +52,12 @@ pub const SAMPLE_RATES_HERTZ: RangeInclusive<u32> = 8_000..=192_000;
 /// Channels that a stretcher takes.
 pub const CHANNELS: RangeInclusive<u16> = 1..=64;
 
-/// How far what is played may be from what is due. Twice as much is the longest lag, a period of 40 Hz. Shorter, and
-/// bass would be cut in the middle of a period: with 7.5 ms, music comes nearer to its time, but its spectrum is half
-/// as far off again. Longer, and faster rates would need more than 40 ms of input ahead.
+/// Largest distance between the played and the due position. Twice as much is the longest lag, a period of 40 Hz.
+/// Shorter, and bass would be cut in the middle of a period: with 7.5 ms, music comes nearer to its time, but its
+/// spectrum is half as far off again. Longer, and faster rates would need more than 40 ms of input ahead.
 const TOLERANCE_SECONDS: f64 = 0.0125;
 
-/// What a cross-fade takes: a period of 100 Hz, so that voices are compared by a whole period or more. Longer ones blur
+/// Length of a cross-fade: a period of 100 Hz, so that voices are compared by a whole period or more. Longer ones blur
 /// consonants, and add to the latency.
 const OVERLAP_SECONDS: f64 = 0.01;
 
@@ -68,7 +68,7 @@ const SHORTEST_LAG_SECONDS: f64 = 0.0025;
 /// Parts of a frame in which positions are counted: at any rate, less than a frame in a day is lost to rounding.
 const PARTS: i64 = 1 << 32;
 
-/// What samples are.
+/// Sample rate and number of channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
     /// Frames per second, 8,000 to 192,000.
@@ -77,7 +77,7 @@ pub struct Format {
     pub n_channels: u16,
 }
 
-/// How much work goes into finding lags, from the most to none.
+/// Effort spent on finding lags, from the most to none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tier {
     /// All lags at a low sample rate, then the frames around the best few.
@@ -96,7 +96,7 @@ impl Tier {
     pub const ALL: [Self; 4] = [Self::Full, Self::Coarse, Self::Plain, Self::None];
 }
 
-/// What a stretcher refuses.
+/// Format, rate or samples that a stretcher rejects.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -129,7 +129,7 @@ pub enum Error {
         "cannot stretch {n_samples} samples of {n_channels} channels: their number must be a multiple of {n_channels}"
     )]
     PartialFrame {
-        /// How many samples there were.
+        /// Number of samples given.
         n_samples: usize,
         /// Samples of a frame.
         n_channels: u16,
@@ -149,7 +149,7 @@ struct Setting {
 }
 
 impl Setting {
-    /// What a frame of output adds to the drift.
+    /// Returns the drift that a frame of output adds, in parts of a frame.
     fn drift_parts(self) -> i64 {
         if self.tier == Tier::None { 0 } else { PARTS - self.rate_parts }
     }
@@ -181,10 +181,10 @@ pub struct Stretcher {
     tier: Tier,
     input: Input,
     is_finished: bool,
-    /// What holds at the position that is due, then what holds later, by frame.
+    /// Settings by frame: the one that holds at the due position, then later ones.
     settings: VecDeque<Setting>,
     at_frame: u64,
-    /// What is played less what is due.
+    /// Played position less the due one, in parts of a frame.
     drift_parts: i64,
     tolerance_frames: u64,
     shortest_lag_frames: u64,
@@ -222,7 +222,7 @@ impl Stretcher {
         })
     }
 
-    /// What samples are.
+    /// Returns the format of the samples.
     #[must_use]
     pub fn format(&self) -> Format {
         self.format
@@ -234,7 +234,7 @@ impl Stretcher {
         self.tier
     }
 
-    /// From the next sample on that is pushed, finds lags by `tier`.
+    /// Sets the tier that finds lags, from the next pushed sample on.
     pub fn set_tier(&mut self, tier: Tier) {
         self.tier = tier;
     }
@@ -360,7 +360,8 @@ impl Stretcher {
         true
     }
 
-    /// What frames of output from here on add to the drift, by the rates that come due meanwhile.
+    /// Returns the drift that the next `n_frames` of output add, in parts of a frame, by the rates that come due
+    /// meanwhile.
     fn drift_over(&self, n_frames: u64) -> i64 {
         let (mut due_parts, mut left, mut sum) = (self.due_parts(), i128::from(n_frames), 0);
         let mut settings = self.settings.iter().peekable();

@@ -1,4 +1,4 @@
-//! What AR(16) costs on a recorded CPU trace: a fit, and a step with thirty means and standard errors.
+//! Cost of an AR(16) on a recorded CPU trace: a fit, and a step with thirty means and standard errors.
 
 use std::hint::black_box;
 

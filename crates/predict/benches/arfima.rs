@@ -1,5 +1,4 @@
-//! What an ARFIMA costs on a recorded CPU trace: a fit by either method, and a step with thirty means and standard
-//! errors.
+//! Cost of an ARFIMA on a recorded CPU trace: a fit by either method, and a step with thirty means and standard errors.
 
 use std::hint::black_box;
 

@@ -1,6 +1,6 @@
-//! What the models beside the linear ones cost on a recorded CPU trace: a fit, and a step with thirty means and
-//! standard errors. AUTO stands beside one whose budget does not pay for a season, which looks for none, on noise that
-//! has none and on a wave that has one.
+//! Cost of the models beside the linear ones on a recorded CPU trace: a fit, and a step with thirty means and standard
+//! errors. AUTO stands beside one whose budget does not pay for a season, which looks for none, on noise that has none
+//! and on a wave that has one.
 
 use std::hint::black_box;
 

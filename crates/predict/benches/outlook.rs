@@ -1,4 +1,4 @@
-//! What looking hours ahead costs: a step of a series that knows its days and weeks, and a thousand futures.
+//! Cost of an outlook over hours: a step of a series with daily and weekly seasons, and a thousand paths.
 
 use std::hint::black_box;
 

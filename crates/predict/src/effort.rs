@@ -107,7 +107,7 @@ pub(crate) fn spend(n_operations: usize) -> bool {
 mod tests {
     use super::*;
 
-    /// How many steps of so many operations were made.
+    /// Returns the number of steps of `n_operations` operations that were made, at most 100.
     fn steps(n_operations: usize) -> usize {
         (0..100).take_while(|_| spend(n_operations)).count()
     }

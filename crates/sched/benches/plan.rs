@@ -1,4 +1,4 @@
-//! What a plan costs: a million units among a thousand workers, from the forecasts to the interval of the makespan.
+//! Cost of a plan: a million units among a thousand workers, from the forecasts to the interval of the makespan.
 
 use std::hint::black_box;
 
@@ -8,7 +8,7 @@ use units::Confidence;
 
 const N_UNITS: usize = 1_000_000;
 const N_WORKERS: usize = 1_000;
-/// As many points as forecasts of a node have: demands that double.
+/// Number of points of a curve, as many as forecasts of a node have: demands that double.
 const N_DEMANDS: i32 = 13;
 
 /// Workers that differ in speed and in how certain they are, each with a curve of its own.

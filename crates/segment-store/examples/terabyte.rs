@@ -1,5 +1,5 @@
-//! What the index of a great store takes, and how long it takes to open: with as many anchors and containers as that
-//! store would have, and no data.
+//! Memory and opening time of the index of a great store: as many anchors and containers as that store would have, and
+//! no data.
 //!
 //! `cargo run --release -p segment-store --example terabyte -- FOLDER TERABYTES`
 //!
@@ -16,7 +16,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use segment_store::{Folder, Settings, Storage, Store};
 
-/// How much less data there is.
+/// Factor by which there is less data.
 const SCALE: f64 = 256.0;
 const N_PIECE: usize = 1 << 20;
 const N_STRANGE: u64 = 1_000_000;

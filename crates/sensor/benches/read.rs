@@ -1,4 +1,4 @@
-//! What reading all sensors once costs: on this host and on a recorded one. It must stay well under 1 ms.
+//! Cost of reading all sensors once, on this host and on a recorded one. It must stay well under 1 ms.
 
 use std::{hint::black_box, path::Path, time::Duration};
 

@@ -142,7 +142,7 @@ mod tests {
         (std::f64::consts::TAU * idx as f64 / period).sin()
     }
 
-    /// Of variance 1 and without a period that matters.
+    /// Returns noise of variance 1 and without a period that matters.
     fn noise(idx: usize) -> f64 {
         let hashed =
             (idx as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -71,7 +71,7 @@ fn approximate(n: usize, sum: f64, magnitudes: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    /// By R 4.2: see testdata/crossval/tests.R.
+    /// Differences that R 4.2 tests in testdata/crossval/tests.R; expected p-values are R's.
     const DEPRESSION: [f64; 9] = [0.952, -0.147, 1.022, 0.43, 0.62, 0.59, 0.49, -0.08, 0.01];
 
     #[track_caller]

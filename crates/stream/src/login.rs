@@ -137,7 +137,7 @@ mod tests {
         [Connection::new(visitor), Connection::new(listener)]
     }
 
-    /// What both sides say in the end, whose tokens and connections may differ.
+    /// Returns the results of both sides of a login, whose tokens and connections may differ.
     async fn meet(
         (visitors, listeners): (&str, &str),
         bindings: [u8; 2],

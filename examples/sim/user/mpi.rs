@@ -6,8 +6,9 @@
 //! rustc --edition 2024 --crate-type cdylib -C panic=abort -O -o ring.so examples/sim/user/ring.rs
 //! ```
 //!
-//! It begins with `#![no_std]` and `mod mpi;`, and says with `mpi::kernel!(work)` which function every rank runs. Time passes in
-//! messages and in [`World::compute`]. A call that fails does not return, and a panic ends the run as `MPI_Abort` does.
+//! It begins with `#![no_std]` and `mod mpi;`, and says with `mpi::kernel!(work)` which function every rank runs. Time
+//! passes in messages and in [`World::compute`]. A call that fails does not return, and a panic ends the run as
+//! `MPI_Abort` does.
 #![allow(dead_code, reason = "a kernel calls a part of it")]
 
 use core::ffi::{c_char, c_int, c_long};
@@ -15,7 +16,7 @@ use core::ffi::{c_char, c_int, c_long};
 /// A message of any rank, or with any tag.
 pub const ANY: c_int = -1;
 
-/// What a kernel sends and combines.
+/// Type of the numbers that a kernel sends and combines.
 pub trait Number: Copy {
     /// `MPI_INT` and the like: the bytes, and above that 1 for signed, 2 for unsigned, 3 for floating.
     const TYPE: c_int;
@@ -31,7 +32,7 @@ macro_rules! numbers {
 
 numbers!(i8 0x101 i16 0x102 i32 0x104 i64 0x108 u8 0x201 u16 0x202 u32 0x204 u64 0x208 f32 0x304 f64 0x308);
 
-/// How numbers are combined.
+/// Reduction operation that combines numbers.
 #[derive(Clone, Copy)]
 pub enum Op {
     Sum = 1,
@@ -40,7 +41,7 @@ pub enum Op {
     Min,
 }
 
-/// What is known of a message that was received.
+/// Status of a received message.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub struct Status {
@@ -54,7 +55,7 @@ pub struct Status {
 #[must_use = "a request has to be waited for"]
 pub struct Request<'a>(c_int, core::marker::PhantomData<&'a mut ()>);
 
-/// As `struct foretop_sim_calls` of `mpi.h`, up to the last call that is used here.
+/// Counterpart of `struct foretop_sim_calls` of `mpi.h`, up to the last call that is used here.
 #[repr(C)]
 pub struct Calls {
     rank: extern "C" fn() -> c_int,
@@ -84,7 +85,7 @@ pub static mut foretop_sim: *const Calls = core::ptr::null();
 pub struct World(&'static Calls);
 
 impl World {
-    /// For [`kernel`](crate::kernel) alone.
+    /// Builds the world, for [`kernel`](crate::kernel) alone.
     ///
     /// # Safety
     /// The simulator has set `foretop_sim`.
@@ -117,7 +118,7 @@ impl World {
         Request(request, core::marker::PhantomData)
     }
 
-    /// From rank `from`, or from [`ANY`].
+    /// Starts to receive a message from rank `from`, or from [`ANY`].
     pub fn begin_to_receive<'a, T: Number>(&self, data: &'a mut [T], from: c_int, tag: c_int) -> Request<'a> {
         // SAFETY: as above; any bytes are numbers.
         let request = unsafe { (self.0.receive)(data.as_mut_ptr().cast(), n_bytes(data), from, tag) };
@@ -135,7 +136,7 @@ impl World {
         self.wait(self.begin_to_send(data, to, tag));
     }
 
-    /// From rank `from`, or from [`ANY`].
+    /// Receives a message from rank `from`, or from [`ANY`].
     pub fn receive<T: Number>(&self, data: &mut [T], from: c_int, tag: c_int) -> Status {
         self.wait(self.begin_to_receive(data, from, tag))
     }
@@ -192,7 +193,8 @@ fn n_bytes<T>(data: &[T]) -> c_long {
     size_of_val(data) as c_long
 }
 
-/// Has every rank run this function, which is given a [`World`] and [`Arguments`], and gives the status that C's `main` would.
+/// Has every rank run this function, which is given a [`World`] and [`Arguments`], and gives the status that C's `main`
+/// would.
 #[macro_export]
 macro_rules! kernel {
     ($work:path) => {
@@ -202,7 +204,7 @@ macro_rules! kernel {
             unsafe { $work(&mpi::World::new(), &mpi::Arguments::new(n, texts)) }
         }
 
-        /// What the library below the standard one asks for; nothing unwinds.
+        /// Symbol that the library below the standard one requires; nothing unwinds.
         #[unsafe(no_mangle)]
         extern "C" fn rust_eh_personality() {}
 

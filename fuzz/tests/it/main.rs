@@ -27,7 +27,7 @@ fn check_inputs(inputs: impl Strategy<Value = Vec<u8>>, n_taken_min: u32, check:
     assert!(taken.get() >= n_taken_min, "{} of {N_CASES} inputs were taken", taken.get());
 }
 
-/// What the texts of the catalogue are made of, numbers for its letters, and what does not belong there.
+/// Words of the catalogue's texts, numbers for its letters, and words that do not belong there.
 fn word() -> impl Strategy<Value = String> {
     let catalogue = Spec::catalogue().iter().flat_map(|(text, _)| text.split(|c: char| !c.is_alphanumeric()));
     let others = ["css", "ml", "ls", "yw", "truncation", "1e9", "+1", "-1", "", " ", "é", "("];

@@ -7,7 +7,7 @@ use numpy::{PyArray1, PyReadonlyArray1};
 use predict::{Forecast, Forecaster};
 use pyo3::prelude::*;
 
-/// Of what an exception says; it stands in every row of the case.
+/// Largest number of characters kept of an exception's text, which is in every row of the case.
 const N_CHARACTERS_MAX: usize = 300;
 
 /// An object with `name`, `n_coefficients` (0 unless it has it) and `fit`.
@@ -18,7 +18,7 @@ struct PythonPeer {
     object: Py<PyAny>,
 }
 
-/// What `fit` gave: an object with `step` and `forecast`.
+/// Result of `fit`: an object with `step` and `forecast`.
 struct PythonModel(Py<PyAny>);
 
 /// Peers as campaigns have them.

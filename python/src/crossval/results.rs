@@ -1,4 +1,4 @@
-//! What result files say: reports, comparisons, and the rows themselves.
+//! Contents of result files: reports, comparisons, and the rows themselves.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::error::{InputError, raise};
 type Share = fn(&Kept) -> f64;
 type Campaign = fn(&ComparedResiduals) -> &Kept;
 
-/// What tests find of errors one step ahead.
+/// Columns with the outcomes of tests of errors one step ahead.
 const SHARES: [(&str, Share); 5] = [
     ("ljung_box", |kept| kept.ljung_box),
     ("turning_points", |kept| kept.turning_points),

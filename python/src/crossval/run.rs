@@ -16,7 +16,7 @@ use super::campaign::{Campaign, TallyParts};
 use super::threads;
 use crate::error::raise;
 
-/// How soon Ctrl-C is noticed.
+/// Largest time between two checks for Ctrl-C.
 const SIGNAL_PERIOD: Duration = Duration::from_millis(100);
 
 /// A campaign of so many cases, on its way to a file that nobody else writes to.

@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use pacer::Pacer;
 use playback::Law;
 
-/// What a function returns that refuses its input; what it does otherwise is at least 0.
+/// Return value of a function that refuses its input; any other return value is at least 0.
 pub const REFUSED: i32 = -1;
 
 /// Players of a page at the same time.
@@ -25,7 +25,7 @@ static TEXT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 static NUMBERS: Mutex<[f64; pacer::N_NUMBERS]> = Mutex::new([0.0; pacer::N_NUMBERS]);
 static PACERS: Mutex<Vec<Option<Pacer>>> = Mutex::new(Vec::new());
 
-/// Where to write a text of so many bytes, which are fewer than asked for beyond a limit.
+/// Returns the address of a buffer for a text of `n_bytes` bytes; beyond a limit, the buffer is shorter than that.
 #[unsafe(no_mangle)]
 pub extern "C" fn text(n_bytes: usize) -> *mut u8 {
     let mut text = lock(&TEXT);
@@ -33,19 +33,19 @@ pub extern "C" fn text(n_bytes: usize) -> *mut u8 {
     text.as_mut_ptr()
 }
 
-/// Where the answer's text is.
+/// Returns the address of the answer's text.
 #[unsafe(no_mangle)]
 pub extern "C" fn answer() -> *const u8 {
     lock(&TEXT).as_ptr()
 }
 
-/// How many bytes it has.
+/// Returns the number of bytes of the answer's text.
 #[unsafe(no_mangle)]
 pub extern "C" fn answer_length() -> usize {
     lock(&TEXT).len()
 }
 
-/// Where numbers are written and read; [`pacer`] says which.
+/// Returns the address of the buffer of numbers that are written and read; [`pacer`] lists them.
 #[unsafe(no_mangle)]
 pub extern "C" fn numbers() -> *mut f64 {
     lock(&NUMBERS).as_mut_ptr()

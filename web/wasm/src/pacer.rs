@@ -30,7 +30,7 @@ pub struct Pacer {
 }
 
 impl Pacer {
-    /// Of a law and a model on a line each.
+    /// Builds a pacer from a text with a law and a model, on a line each.
     pub fn open(text: &str, numbers: &[f64; N_NUMBERS]) -> Result<Self, String> {
         let (law, model) =
             text.split_once('\n').ok_or_else(|| format!("`{text}` names no law and model, on a line each"))?;
@@ -152,10 +152,10 @@ mod tests {
         numbers
     }
 
-    /// What the module has to say in a browser as well, to the last digits of an exponential: inputs, and what came
-    /// out of them.
+    /// Compares inputs and decisions with a file that the module has to reproduce in a browser as well, up to the last
+    /// digits of an exponential.
     ///
-    /// `UPDATE_EXPECT=1` writes it anew.
+    /// `UPDATE_EXPECT=1` writes the file anew.
     #[test]
     fn a_run_is_decided_as_it_was() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../unit/decisions.csv");

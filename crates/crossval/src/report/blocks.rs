@@ -30,8 +30,8 @@ impl<'r> Window<'r> {
     }
 }
 
-/// Returns as many windows as there can be whose test parts do not overlap: on each trace, by when the tests end.
-/// Which ones these are depends on no result.
+/// Returns as many windows as there can be whose test parts do not overlap: on each trace, by when the tests end. The
+/// choice depends on no result.
 ///
 /// Windows that overlap are judged on the same samples, and a test that took each of them for evidence of its own would
 /// be sure of anything after enough cases.

@@ -64,8 +64,8 @@ impl Spread {
 mod tests {
     use super::*;
 
-    /// Of 20,000 draws with a deviation of twice the mean, the mean has a standard error of 1.4 %; the deviation's
-    /// is some 10 times that.
+    /// Standard error of the mean of 20,000 draws with a deviation of twice the mean: 1.4 %; the deviation's is some 10
+    /// times that.
     #[test]
     fn draws_have_the_mean_and_the_deviation_that_were_asked_for() {
         let expected = Expected { latency_ns: Spread { mean: 12.7e6, deviation: 27.03e6 }, rate_bits_per_sec: None };

@@ -218,8 +218,8 @@ mod tests {
         rows.map(|row| row.split_once(',').unwrap().1.parse().unwrap()).collect()
     }
 
-    /// By Levinson's recursion here, by Cholesky's factor in R: both lose a few digits of sixteen to the sums of n
-    /// terms.
+    /// Compares with R, which uses Cholesky's factor instead of Levinson's recursion: both lose a few digits of sixteen
+    /// to the sums of n terms.
     #[track_caller]
     fn check_exact(series: &str, text: &str, at: &str, point: &Point) {
         let row = samples(text);

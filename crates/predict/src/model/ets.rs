@@ -167,8 +167,8 @@ mod tests {
 
     use super::*;
 
-    /// With parameters and first state given, the errors, means and variances are those of statsmodels' `ETSModel`
-    /// (`testdata/predict/ets/reference.py`).
+    /// Asserts that the errors, means and variances, with parameters and first state given, are those of statsmodels'
+    /// `ETSModel` (`testdata/predict/ets/reference.py`).
     #[track_caller]
     fn check_fixed(letter: &str, case: &str, trend: Trend) {
         let table = include_str!("../../../../testdata/predict/ets/reference.csv");

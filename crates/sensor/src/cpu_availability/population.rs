@@ -263,7 +263,7 @@ mod tests {
         }
     }
 
-    /// How many files are read at each of `n_looks` that are a second apart.
+    /// Returns the number of files that are read at each of `n_looks` looks, a second apart.
     fn n_reads(population: &mut Population, root: &Path, n_looks: u64) -> Vec<usize> {
         let mut groups = Groups::open(root);
         let looks = (0..n_looks).map(|look| {

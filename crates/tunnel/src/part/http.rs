@@ -138,7 +138,7 @@ mod tests {
     use super::*;
     use crate::part::checked;
 
-    /// What goes to the bodies' lane, cut from pieces of so many bytes.
+    /// Returns the bytes for the bodies' lane, if the input is cut in pieces of `n_piece` bytes.
     fn bodies(said: &[u8], n_piece: usize) -> Vec<u8> {
         let mut http = Http::default();
         let mut bodies = Vec::new();

@@ -103,7 +103,7 @@ mod tests {
 
     use super::*;
 
-    /// What is mounted where.
+    /// Mount tables, in the format of `/proc/self/mountinfo`.
     const OLD: &str = "32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n\
                        38 31 0:35 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n\
                        41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";

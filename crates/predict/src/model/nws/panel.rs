@@ -124,7 +124,7 @@ mod tests {
         check_said(&row, "smoothing by 0.3", level);
     }
 
-    /// What adapted windows say, with every window worked out from the samples themselves.
+    /// Checks the forecasts of adapted windows, with every window worked out from the samples themselves.
     #[track_caller]
     fn check_adapted(name: &str, of: impl Fn(&[f64]) -> f64) {
         let row: Vec<f64> = (0..90).map(|t| f64::from(t * 31 % 17) + if t > 50 { 40.0 } else { 0.0 }).collect();
