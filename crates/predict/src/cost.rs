@@ -22,8 +22,8 @@ pub(crate) fn of_fit(spec: &Spec, n_samples: usize) -> u64 {
         Spec::Seasonal { .. } => 6000,
         Spec::Ets { .. } => 1500,
         Spec::Tar { order, .. } => 40 * square(order + 1),
-        // What all candidates cost per sample, twice over the window.
-        Spec::Auto { budget, .. } => *budget,
+        // The ensemble and the outlook, twice over the window.
+        Spec::Auto { budget, .. } => *budget + 6000,
         Spec::Arfima { n_phi, n_theta, .. } => 40 * search(n_phi + n_theta),
         Spec::Arma { method: Method::MaximumLikelihood, .. }
         | Spec::Arima { method: Method::MaximumLikelihood, .. }
@@ -42,7 +42,7 @@ pub(crate) fn of_fit(spec: &Spec, n_samples: usize) -> u64 {
 pub(crate) fn of_step(spec: &Spec) -> u64 {
     const COMMON: u64 = 20_000;
     let own = match spec {
-        Spec::Auto { budget, .. } => *budget,
+        Spec::Auto { budget, .. } => *budget + 6000,
         Spec::Arfima { truncation, .. } => 4 * *truncation as u64,
         Spec::Nws { .. } => 500,
         Spec::Seasonal { .. } => 6000,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::auto;
 use crate::effort::{self, Cancel, End};
 use crate::model::{Fitted, Model, ar, arfima, arma, ets, mean, nws, seasonal, tar, window};
+use crate::outlook::UNBOUNDED;
 use crate::spec::Spec;
 
 /// The reason why samples do not yield the model that was asked for.
@@ -164,10 +165,21 @@ pub enum FitError {
 /// # Errors
 /// See [`FitError`]; nothing else goes wrong, and nothing panics, whatever the samples are.
 pub fn fit(spec: &Spec, samples: &[f64]) -> Result<Model, FitError> {
+    fit_bounded(spec, samples, UNBOUNDED)
+}
+
+/// Fits as [`fit`] does to samples of a quantity that is never below the first bound or above the second. `AUTO` and
+/// `SEASONAL` choose their scale by the bounds (see [`Scale`](crate::Scale)); other models ignore them.
+///
+/// # Errors
+/// As [`fit`].
+///
+/// # Panics
+/// If the first bound is above the second, or either is NaN.
+pub fn fit_bounded(spec: &Spec, samples: &[f64], range: (f64, f64)) -> Result<Model, FitError> {
     let whole = samples;
     let samples = spec.latest(whole);
     let n_known = count_known(spec.inner(), samples)?;
-    let mut calibration = None;
     let fitted = match spec.inner() {
         Spec::Mean => Fitted::Mean(mean::fit(samples)),
         Spec::Last => Fitted::Window(window::fit(samples, 1)),
@@ -184,16 +196,16 @@ pub fn fit(spec: &Spec, samples: &[f64]) -> Result<Model, FitError> {
             Fitted::Linear(arfima::fit(plain, samples, orders, *method, *truncation)?)
         }
         Spec::Tar { order, delay } => Fitted::Tar(tar::fit(spec.inner(), samples, *order, *delay)?),
-        Spec::Auto { every, window, budget } => {
-            let (auto, learned) = auto::fit(whole, samples.len(), *every, *window, *budget);
+        plain @ Spec::Auto { .. } => {
+            let settings = plain.auto_settings().expect("an AUTO has settings");
+            let auto = auto::fit(whole, samples.len(), settings, range);
             let have = auto.n_known();
             if !auto.is_ready() && have < spec.n_samples_min() {
                 return Err(FitError::TooShort { spec: spec.clone(), have, need: spec.n_samples_min() });
             }
-            calibration = Some(learned);
             Fitted::Auto(Box::new(auto))
         }
-        Spec::Seasonal { periods } => Fitted::Seasonal(Box::new(seasonal::fit(spec, samples, *periods)?)),
+        Spec::Seasonal { periods } => Fitted::Seasonal(Box::new(seasonal::fit(spec, samples, *periods, range)?)),
         Spec::Refit { .. } => unreachable!("the inner model of a REFIT is never a REFIT"),
     };
     if !fitted.is_sound() {
@@ -201,7 +213,7 @@ pub fn fit(spec: &Spec, samples: &[f64]) -> Result<Model, FitError> {
     }
     let n_missing = samples.iter().rev().take_while(|sample| sample.is_nan()).count();
     let recent = if matches!(spec, Spec::Refit { .. }) { samples.to_vec() } else { Vec::new() };
-    Ok(Model { spec: spec.clone(), fitted, n_samples: n_known, n_missing, recent, calibration })
+    Ok(Model { spec: spec.clone(), fitted, n_samples: n_known, n_missing, recent })
 }
 
 /// Fits as [`fit`] does, in `limit` operations at most, and only until `cancel` cancels.
@@ -212,16 +224,22 @@ pub fn fit(spec: &Spec, samples: &[f64]) -> Result<Model, FitError> {
 /// # Errors
 /// As [`fit`], and [`FitError::TooDear`], [`FitError::TooLong`] and [`FitError::Cancelled`].
 pub fn fit_within(spec: &Spec, samples: &[f64], limit: u64, cancel: &Cancel) -> Result<Model, FitError> {
-    attempt(spec, samples, limit, Some(cancel))
+    attempt(spec, samples, UNBOUNDED, limit, Some(cancel))
 }
 
 /// Fits as [`fit_within`] does; without a `cancel` of its own, the `cancel` of the work around it holds.
-pub(crate) fn attempt(spec: &Spec, samples: &[f64], limit: u64, cancel: Option<&Cancel>) -> Result<Model, FitError> {
+pub(crate) fn attempt(
+    spec: &Spec,
+    samples: &[f64],
+    range: (f64, f64),
+    limit: u64,
+    cancel: Option<&Cancel>,
+) -> Result<Model, FitError> {
     let (n_samples, cost) = (samples.len(), spec.fit_cost(samples.len()));
     if cost > limit {
         return Err(FitError::TooDear { spec: spec.clone(), n_samples, cost, limit });
     }
-    effort::within(limit, cancel, || fit(spec, samples)).unwrap_or_else(|end| {
+    effort::within(limit, cancel, || fit_bounded(spec, samples, range)).unwrap_or_else(|end| {
         let spec = spec.clone();
         Err(match end {
             End::Spent => FitError::TooLong { spec, n_samples, limit },

@@ -8,9 +8,10 @@ mod tails;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use adaptive::stretch;
 pub(crate) use calibration::Calibration;
 pub(crate) use empirical::Sorted;
-pub(crate) use reach::{Reach, at_lead, widening};
+pub(crate) use reach::{Reach, Widest, at_lead, widening};
 pub(crate) use tails::{Shares, Tails};
 
 /// Source of the ends of a predictor's intervals. Means and standard errors are the same with each source.

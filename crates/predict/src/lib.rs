@@ -55,7 +55,7 @@ pub use auto::{LeadStanding, SeasonLead, SeasonStanding, Standing};
 pub use compare::{CompareError, Comparison, Variance, compare};
 pub use effort::Cancel;
 pub use evaluator::{Backtest, Coverage, Errors, Evaluator, Forecaster, IntervalScores, LeadScore};
-pub use fit::{FitError, fit, fit_within};
+pub use fit::{FitError, fit, fit_bounded, fit_within};
 pub use fleet::Fleet;
 pub use forecast::{Forecast, half_width};
 pub use inference::{Inference, Parameter};

@@ -145,7 +145,7 @@ impl Live {
             return Err(refused);
         }
         let due = DueFit { number: live.number(), is_scheduled: true };
-        live.take_model(live.policy.fit(samples)?, due);
+        live.take_model(live.policy.fit(samples, live.range)?, due);
         Ok(live)
     }
 
@@ -459,7 +459,7 @@ impl Live {
             (Some(due), _) => {
                 let (spec, samples) = (self.policy.model.clone(), self.window(due.number).collect());
                 let ticket = Ticket { model_idx: Ticket::WHOLE, clock: due.number };
-                Task { spec, samples, ticket, limit: self.policy.limit }
+                Task { spec, samples, ticket, range: self.range, limit: self.policy.limit }
             }
             (None, Speaker::Model(predictor)) => predictor.due_task()?,
             _ => return None,

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::auto::{Auto, SeasonStanding, Standing};
 use crate::inference::Parameter;
-use crate::intervals::Calibration;
+use crate::outlook::UNBOUNDED;
 use crate::predictor::Predictor;
 use crate::spec::{Orders, Spec};
 use linear::{Estimates, Fraction};
@@ -34,8 +34,6 @@ pub struct Model {
     pub(crate) n_missing: usize,
     /// The samples themselves, for a `REFIT` only, whose predictor goes on from them.
     pub(crate) recent: Vec<f64>,
-    /// The calibration of intervals that an `AUTO` has learned, which its predictor goes on from.
-    pub(crate) calibration: Option<Calibration>,
 }
 
 /// The estimates of each kind of model, and the end of the samples that they came from.
@@ -130,7 +128,7 @@ impl Model {
     pub fn speaking(&self) -> Option<String> {
         match &self.fitted {
             Fitted::Nws(nws) => Some(nws.speaker()),
-            Fitted::Auto(auto) => auto.speaking(1).map(Spec::to_string),
+            Fitted::Auto(auto) => auto.speaking(1).map(|spec| spec.to_string()),
             _ => None,
         }
     }
@@ -209,7 +207,10 @@ impl Model {
             Fitted::Nws(nws) => nws.one_step_errors(samples),
             Fitted::Ets(ets) => ets.one_step_errors(samples),
             Fitted::Tar(tar) => tar.one_step_errors(samples),
-            Fitted::Auto(auto) => auto.afresh().one_step_errors(samples),
+            Fitted::Auto(_) => {
+                let settings = self.spec.auto_settings().expect("an AUTO has settings");
+                Auto::new(settings, self.range()).one_step_errors(samples)
+            }
             Fitted::Seasonal(seasonal) => seasonal.one_step_errors(samples),
         }
     }
@@ -222,6 +223,15 @@ impl Model {
 }
 
 impl Model {
+    /// Range of values that the quantity can have, as far as the model knows it.
+    pub(crate) fn range(&self) -> (f64, f64) {
+        match &self.fitted {
+            Fitted::Auto(auto) => auto.range(),
+            Fitted::Seasonal(seasonal) => seasonal.range(),
+            _ => UNBOUNDED,
+        }
+    }
+
     /// Whether the parts fit together, as a decoder must check.
     pub(crate) fn is_sound(&self) -> bool {
         let spec_and_fit_agree = match (self.spec.inner(), &self.fitted) {
@@ -231,7 +241,7 @@ impl Model {
             (Spec::Nws { loss, recent }, Fitted::Nws(nws)) => nws.is_of(*loss, *recent),
             (Spec::Ets { trend, .. }, Fitted::Ets(ets)) => ets.is_of(*trend),
             (Spec::Tar { order, delay }, Fitted::Tar(tar)) => tar.is_of(*order, *delay),
-            (Spec::Auto { every, window, budget }, Fitted::Auto(auto)) => auto.is_sound(*every, *window, *budget),
+            (spec, Fitted::Auto(auto)) => spec.auto_settings().is_some_and(|settings| auto.is_sound(settings)),
             (Spec::Seasonal { periods }, Fitted::Seasonal(seasonal)) => seasonal.is_of(*periods),
             (spec, Fitted::Linear(linear)) => {
                 let Estimates { phi, theta, n_differences, fraction, .. } = linear.estimates();
@@ -246,7 +256,7 @@ impl Model {
             }
             _ => false,
         };
-        spec_and_fit_agree && self.fitted.is_sound() && self.calibration.is_none()
+        spec_and_fit_agree && self.fitted.is_sound()
     }
 }
 

@@ -40,6 +40,7 @@ mod joint;
 mod level;
 mod levels;
 mod means;
+mod moments;
 mod paths;
 mod periods;
 mod rung;
@@ -47,6 +48,7 @@ mod scale;
 mod search;
 mod season;
 mod shift;
+mod view;
 
 use std::time::Duration;
 
@@ -54,9 +56,11 @@ use serde::{Deserialize, Serialize};
 use units::Timestamp;
 
 use ends::Ends;
+use forecast::{Place, between};
 use grid::Grid;
 use level::Level;
-use rung::{N_CANDIDATES, OF_LAST, OF_NAIVE, Rung, Said};
+pub(crate) use rung::ENSEMBLE_LEAD_MAX;
+use rung::{N_CANDIDATES, OF_ENSEMBLE, OF_LAST, OF_NAIVE, Rung, Said};
 use scale::{Spread, Transform};
 use season::{N_SEASON, Season, Step};
 
@@ -83,7 +87,7 @@ const AGE_YOUNG: u64 = 64;
 const N_PERIODS_MIN: f64 = 1.5;
 
 /// Known samples without which there is no forecast.
-const N_KNOWN_MIN: f64 = 4.0;
+const N_KNOWN_MIN: f64 = 2.0;
 
 /// No sample counts for more: sums of squares of such are numbers still.
 const SAMPLE_MAX: f64 = 1e150;
@@ -91,7 +95,8 @@ const SAMPLE_MAX: f64 = 1e150;
 /// More steps than anybody will ever take.
 const CLOCK_MAX: u64 = 1 << 52;
 
-const UNBOUNDED: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
+/// The range of a quantity that can be anything.
+pub(crate) const UNBOUNDED: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
 
 /// The furthest that can be forecast.
 const N_LEADS_MAX: usize = 1 << 16;
@@ -197,12 +202,25 @@ impl Outlook {
 
     /// Takes the next sample. One that is not finite is a gap.
     pub fn step(&mut self, sample: f64) {
-        self.step_hearing(sample, |_| None);
+        self.step_hearing(sample, &[], |_| None);
+    }
+
+    /// Takes the next sample, and the forecast that an ensemble of other models makes with it known: means in the unit
+    /// of the series, that of lead 1 first, as many as [`Outlook::n_leads_due`] asks for. The weight of the ensemble at
+    /// each lead follows from its errors.
+    pub(crate) fn step_beside(&mut self, sample: f64, ensemble: &[f64]) {
+        self.step_hearing(sample, ensemble, |_| None);
+    }
+
+    /// Returns the longest lead at which the next step compares an ensemble with the sample to come.
+    pub(crate) fn n_leads_due(&self) -> usize {
+        let due = self.rungs.iter().rev().find(|rung| rung.lead <= ENSEMBLE_LEAD_MAX && rung.is_due(self.clock));
+        due.map_or(0, |rung| rung.lead)
     }
 
     /// Takes the next sample, and from here on `heard`: what somebody else says of the sample so many steps ahead. How
     /// much that counts at each lead is learned from how right it was.
-    fn step_hearing(&mut self, sample: f64, heard: impl Fn(usize) -> Option<f64>) {
+    fn step_hearing(&mut self, sample: f64, ensemble: &[f64], heard: impl Fn(usize) -> Option<f64>) {
         self.moved.clear();
         let sample = if sample.is_finite() { sample.clamp(-SAMPLE_MAX, SAMPLE_MAX) } else { f64::NAN };
         self.grid.learn(sample);
@@ -211,7 +229,7 @@ impl Outlook {
             self.rescale(better);
         }
         self.step_scaled(self.transform.to_scale(sample));
-        self.note(&heard);
+        self.note(ensemble, &heard);
     }
 
     /// Begins anew on another scale, with the samples of the last longest period.
@@ -225,7 +243,7 @@ impl Outlook {
         fresh.ends = self.ends.clone();
         for sample in past {
             fresh.step_scaled(transform.to_scale(sample));
-            fresh.note(&|_| None);
+            fresh.note(&[], &|_| None);
         }
         fresh.spread = self.spread.clone();
         fresh.grid = self.grid.clone();
@@ -283,6 +301,11 @@ impl Outlook {
         self.rungs.iter().rev().find(|rung| rung.n() > 0.0).map_or(0, |rung| rung.lead)
     }
 
+    /// Range of values that the quantity can have.
+    pub(crate) fn range(&self) -> (f64, f64) {
+        self.range
+    }
+
     /// The seasons that were given.
     pub(crate) fn periods(&self) -> Periods {
         self.season.periods()
@@ -302,6 +325,24 @@ impl Outlook {
         (rung.n() > 0.0).then(|| rung.lasting[N_LEVELS..].iter().sum::<f64>().clamp(0.0, 1.0))
     }
 
+    /// Returns the number of samples that were no gaps.
+    pub(crate) fn n_known(&self) -> usize {
+        self.level.n() as usize
+    }
+
+    /// Returns the weight of an ensemble in the forecast at a lead.
+    pub(crate) fn weight_of_ensemble(&self, lead: usize) -> f64 {
+        let Place { below, above, share } = self.place(lead);
+        let weight = |idx: usize| self.rungs[idx].weights[OF_ENSEMBLE];
+        if lead > ENSEMBLE_LEAD_MAX { 0.0 } else { between(weight(below), weight(above), share) }
+    }
+
+    /// Returns the recent mean absolute error of the best candidate at the watched lead at or below this one, over that
+    /// of an ensemble; `None` before any forecast came due.
+    pub(crate) fn error_ratio(&self, lead: usize) -> Option<f64> {
+        self.rungs[self.place(lead).below].error_ratio()
+    }
+
     /// The scale on which it is forecast: a bounded quantity has another one than its own if it varies the less the
     /// nearer it is to a bound.
     #[must_use]
@@ -312,7 +353,11 @@ impl Outlook {
     /// Whether this can be an outlook of these seasons as far as `n_leads` that has taken samples, as a decoder must
     /// check.
     pub(crate) fn is_of(&self, periods: Periods, n_leads: usize) -> bool {
-        let fresh = Self::new(periods, n_leads);
+        let (min, max) = self.range;
+        if min > max || min.is_nan() || max.is_nan() {
+            return false;
+        }
+        let fresh = Self::new(periods, n_leads).within(min, max);
         let is_seasonal_sound = match (self.seasonal, fresh.seasonal) {
             (None, given) => given.is_none(),
             (Some(found), None) => Periods::RANGE.contains(&found.period) && found.idx < self.rungs.len(),
@@ -378,7 +423,7 @@ impl Outlook {
         }
     }
 
-    fn note(&mut self, heard: &impl Fn(usize) -> Option<f64>) {
+    fn note(&mut self, ensemble: &[f64], heard: &impl Fn(usize) -> Option<f64>) {
         if !self.is_ready() {
             return;
         }
@@ -389,7 +434,8 @@ impl Outlook {
                 continue;
             }
             let (mut features, naive) = self.features(rung.lead);
-            let mut candidates = self.candidates(&features, naive, &rung.lasting, &rung.plain);
+            let of_ensemble = self.view(ensemble).ensemble_at(rung.lead);
+            let mut candidates = self.candidates(&features, naive, of_ensemble, &rung.lasting, &rung.plain);
             let own = dot(&candidates, &rung.weights);
             if self.seasonal.is_some_and(|season| ((self.clock + rung.lead as u64) as f64) < season.period) {
                 // Until a phase comes again, the last sample there is worth no more than the mean.
@@ -432,12 +478,13 @@ impl Outlook {
         &self,
         features: &[f64; N_FEATURES],
         naive: Option<f64>,
+        ensemble: Option<f64>,
         lasting: &[f64; N_FEATURES],
         plain: &[f64; N_FEATURES],
     ) -> [f64; N_CANDIDATES] {
         let by = |coefficients| self.level.mean() + dot(features, coefficients);
         let lasting = by(lasting);
-        [lasting, by(plain), self.level.last(), naive.unwrap_or(lasting)]
+        [lasting, by(plain), self.level.last(), naive.unwrap_or(lasting), ensemble.unwrap_or(lasting)]
     }
 }
 

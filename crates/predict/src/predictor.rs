@@ -32,6 +32,8 @@ pub struct Predictor {
     model: Model,
     n_missing: usize,
     schedule: Option<Schedule>,
+    intervals: Intervals,
+    /// `None` if the model or the normal distribution has the ends of intervals.
     calibration: Option<Calibration>,
     fits: Fits,
     /// Whether a task is out. Not saved: nobody will bring the task back to a restored predictor.
@@ -53,15 +55,15 @@ impl Predictor {
             _ => None,
         };
         let n_missing = model.n_missing.min(N_MISSING_MAX);
-        let calibration = std::mem::take(&mut model.calibration);
-        Self { n_missing, model, schedule, calibration, fits: Fits::Here, is_task_out: false }
+        let intervals = if matches!(model.fitted, Fitted::Auto(_)) { Intervals::Adaptive } else { Intervals::Gaussian };
+        Self { n_missing, model, schedule, intervals, calibration: None, fits: Fits::Here, is_task_out: false }
     }
 
     /// The same with intervals of another kind, which begin to learn here.
     #[must_use]
     pub fn with_intervals(mut self, intervals: Intervals) -> Self {
-        let follows_errors = matches!(self.model.fitted, Fitted::Auto(_));
-        self.calibration = Calibration::new(intervals, self.model.n_samples, follows_errors);
+        self.intervals = intervals;
+        self.calibration = if self.has_own_ends() { None } else { Calibration::new(intervals, self.model.n_samples) };
         self.note();
         self
     }
@@ -69,7 +71,12 @@ impl Predictor {
     /// Returns the source of the ends of intervals.
     #[must_use]
     pub fn intervals(&self) -> Intervals {
-        self.calibration.as_ref().map_or(Intervals::Gaussian, Calibration::intervals)
+        self.intervals
+    }
+
+    /// Whether the model learns the ends of intervals itself.
+    fn has_own_ends(&self) -> bool {
+        self.intervals == Intervals::Adaptive && matches!(self.model.fitted, Fitted::Auto(_))
     }
 
     /// The same with fits made elsewhere: [`Predictor::step`] makes none, and [`Predictor::take_task`] hands out those
@@ -91,7 +98,7 @@ impl Predictor {
             schedule.step(sample);
         }
         if let Fitted::Auto(auto) = &mut self.model.fitted {
-            auto.note();
+            auto.note(sample);
         }
         if let Some(calibration) = &mut self.calibration {
             calibration.score(sample);
@@ -133,6 +140,7 @@ impl Predictor {
             spec: self.model.spec.inner().clone(),
             samples: schedule.history.to_vec(),
             ticket,
+            range: self.model.range(),
             limit: u64::MAX,
         })
     }
@@ -192,8 +200,8 @@ impl Predictor {
 
     /// Writes the forecast of [`Predictor::forecast`] into memory that is already there.
     pub fn forecast_into(&self, n_leads: usize, forecast: &mut Forecast) {
-        let Forecast { means, standard_errors, reaches, range } = forecast;
-        *range = None;
+        forecast.range = None;
+        let Forecast { means, standard_errors, reaches, .. } = forecast;
         match &self.calibration {
             Some(calibration) => calibration.reaches_into(reaches),
             None => reaches.clear(),
@@ -206,13 +214,18 @@ impl Predictor {
             Fitted::Mean(mean) => mean.forecast_into(means, standard_errors),
             Fitted::Window(window) => window.forecast_into(self.n_missing, means, standard_errors),
             Fitted::Linear(linear) => linear.forecast_into(self.n_missing, means, standard_errors),
-            Fitted::Auto(auto) => auto.forecast_into(self.n_missing, means, standard_errors),
+            Fitted::Auto(auto) => {
+                let own = self.has_own_ends().then_some(&mut *reaches);
+                auto.forecast_into(means, standard_errors, own);
+            }
             Fitted::Ets(ets) => ets.forecast_into(self.n_missing, means, standard_errors),
             Fitted::Tar(tar) => tar.forecast_into(means, standard_errors),
             Fitted::Seasonal(seasonal) => seasonal.forecast_into(means, standard_errors),
             Fitted::Nws(nws) => nws.forecast_into(self.n_missing, means, standard_errors),
         }
-        widening(reaches, standard_errors);
+        if !self.has_own_ends() {
+            widening(reaches, standard_errors);
+        }
     }
 
     /// The model in use: with `REFIT`, the one fitted last.
@@ -250,7 +263,7 @@ impl Predictor {
     #[must_use]
     pub fn speaking_at(&self, lead: usize) -> Option<String> {
         match &self.model.fitted {
-            Fitted::Auto(auto) => auto.speaking(lead).map(Spec::to_string),
+            Fitted::Auto(auto) => auto.speaking(lead).map(|spec| spec.to_string()),
             _ => self.speaking(),
         }
     }
@@ -258,7 +271,7 @@ impl Predictor {
     /// The candidates that have a word in the forecast for `lead`, of an `AUTO`, and their weights, which sum to 1; the
     /// heaviest first. Empty for other models.
     #[must_use]
-    pub fn weights_at(&self, lead: usize) -> Vec<(&Spec, f64)> {
+    pub fn weights_at(&self, lead: usize) -> Vec<(Spec, f64)> {
         match &self.model.fitted {
             Fitted::Auto(auto) => auto.weights_at(lead),
             _ => Vec::new(),
@@ -294,7 +307,10 @@ impl Predictor {
             (Spec::Refit { .. }, None) | (_, Some(_)) => false,
             (_, None) => true,
         };
-        let is_calibration_sound = self.calibration.as_ref().is_none_or(Calibration::is_sound);
+        let is_calibration_sound = match &self.calibration {
+            Some(calibration) => calibration.intervals() == self.intervals && calibration.is_sound(),
+            None => self.intervals == Intervals::Gaussian || self.has_own_ends(),
+        };
         spec_and_schedule_agree && is_calibration_sound && self.n_missing <= N_MISSING_MAX && self.model.is_sound()
     }
 }

@@ -14,6 +14,7 @@ pub(crate) use call::Call;
 pub use error::SpecError;
 pub use expand::Family;
 
+use crate::auto::Settings;
 use crate::loss::Loss;
 use crate::outlook::Periods;
 
@@ -109,14 +110,16 @@ pub enum Spec {
         /// Lengths of the seasons in steps: none, one or two.
         periods: Periods,
     },
-    /// `AUTO`: several models side by side, each fitted anew in turns, and for each lead time the word of those that
-    /// were least wrong lately. Where a season is found, one that knows it is among them.
+    /// `AUTO(s,t)`: an outlook of these seasons, or of those that it finds, and an ensemble of models that are fitted
+    /// anew in turns; at each lead the candidates with the smallest recent errors make the forecast.
     Auto {
+        /// Lengths of the seasons in steps: one, two, or none to search for them.
+        periods: Periods,
         /// Steps between two fits of a candidate, at least 1.
         every: usize,
         /// Number of the latest samples that a fit uses.
         window: usize,
-        /// Limit on the cost of all candidates together: multiplications with addition per sample, on average.
+        /// Limit on the cost of the ensemble: multiplications with addition per sample, on average.
         budget: u64,
     },
     /// `REFIT(model,every=,window=)`: the model, fitted anew as samples arrive.
@@ -199,7 +202,12 @@ impl Spec {
     /// The managed predictor, with the defaults of its text.
     #[must_use]
     pub fn auto() -> Self {
-        Self::Auto { every: parse::AUTO_EVERY, window: parse::AUTO_WINDOW, budget: parse::AUTO_BUDGET }
+        Self::Auto {
+            periods: Periods::NONE,
+            every: parse::AUTO_EVERY,
+            window: parse::AUTO_WINDOW,
+            budget: parse::AUTO_BUDGET,
+        }
     }
 
     /// The same model, fitted anew every `every` steps to the last `window` samples.
@@ -224,6 +232,14 @@ impl Spec {
             Self::Refit { window, .. } => &samples[samples.len().saturating_sub(*window)..],
             Self::Auto { window, .. } => &samples[samples.len().saturating_sub(2 * window)..],
             _ => samples,
+        }
+    }
+
+    /// The numbers of an AUTO.
+    pub(crate) fn auto_settings(&self) -> Option<Settings> {
+        match *self {
+            Self::Auto { periods, every, window, budget } => Some(Settings { periods, every, window, budget }),
+            _ => None,
         }
     }
 

@@ -12,6 +12,8 @@ pub struct Task {
     pub(crate) spec: Spec,
     pub(crate) samples: Vec<f64>,
     pub(crate) ticket: Ticket,
+    /// Range of values that the quantity can have.
+    pub(crate) range: (f64, f64),
     /// Limit on the cost of the fit, in operations.
     pub(crate) limit: u64,
 }
@@ -66,12 +68,12 @@ impl Task {
     }
 
     fn attempt(&self, cancel: Option<&Cancel>) -> Result<Model, FitError> {
-        let Self { spec, samples, ticket, limit } = self;
+        let Self { spec, samples, ticket, range, limit } = self;
         if ticket.model_idx != Ticket::SEASON {
-            return attempt(spec, samples, *limit, cancel);
+            return attempt(spec, samples, *range, *limit, cancel);
         }
         let periods = periods_of(samples).ok_or(FitError::NoSeason { n_samples: samples.len() })?;
-        attempt(&Spec::Seasonal { periods }, samples, *limit, cancel)
+        attempt(&Spec::Seasonal { periods }, samples, *range, *limit, cancel)
     }
 
     /// Returns the cost that the fit is taken to have, in operations; see [`Spec::fit_cost`].

@@ -4,7 +4,6 @@
 
 use super::record::LADDER;
 use crate::cost::of_fit;
-use crate::outlook::Periods;
 use crate::spec::{Orders, Spec};
 
 /// A model that can be a candidate.
@@ -38,6 +37,10 @@ const N_ALWAYS: usize = 2;
 /// The least budget: what the first three cost with the shortest window and the longest pauses.
 pub(crate) const BUDGET_MIN: u64 = 2_000;
 
+/// Cost of the outlook, which comes on top of any budget: a step at each of some twenty watched leads, and now and then
+/// a fit of all.
+pub(super) const OF_OUTLOOK: u64 = 6_000;
+
 /// Steps over which the length of the watched forecasts repeats itself.
 const PERIOD: u64 = 32;
 
@@ -69,12 +72,6 @@ pub(super) fn within(every: usize, window: usize, budget: u64) -> Vec<Admitted> 
     admitted
 }
 
-/// The candidate that joins when there is a season, if the budget pays for it beside these.
-pub(super) fn season(budget: u64, admitted: impl Iterator<Item = u64>) -> Option<u64> {
-    let cost = per_sample(&Spec::Seasonal { periods: Periods::NONE }, usize::MAX);
-    (cost <= budget.saturating_sub(admitted.sum())).then_some(cost)
-}
-
 impl Entry {
     const fn new(text: &'static str) -> Self {
         Self { text, reach: usize::MAX, patience: 1 }
@@ -86,7 +83,6 @@ fn per_sample(spec: &Spec, reach: usize) -> u64 {
     let n_leads: u64 = (0..PERIOD).map(|clock| LADDER.n_leads_due(clock).min(reach) as u64).sum::<u64>() / PERIOD;
     let (step, lead) = match spec {
         Spec::Nws { .. } => (500, 1),
-        Spec::Seasonal { .. } => (6000, 100),
         // 256 paths.
         Spec::Tar { order, .. } => (*order as u64, 256 * (*order as u64 + 4)),
         _ => match spec.orders() {
@@ -109,10 +105,9 @@ mod tests {
 
     #[test]
     fn the_default_budget_pays_for_all() {
-        let Spec::Auto { every, window, budget } = Spec::auto() else { unreachable!("AUTO is AUTO") };
+        let Spec::Auto { every, window, budget, .. } = Spec::auto() else { unreachable!("AUTO is AUTO") };
         let admitted = within(every, window, budget);
         assert_eq!(admitted.len(), ENTRIES.len());
-        assert!(season(budget, admitted.iter().map(|one| one.cost)).is_some());
     }
 
     #[test]

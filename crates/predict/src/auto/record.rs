@@ -8,7 +8,7 @@ use crate::ladder::Ladder;
 pub(super) const LADDER: Ladder<13> = Ladder::new([1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256]);
 
 /// Number of these leads.
-pub(super) const N_LEADS: usize = LADDER.leads.len();
+const N_LEADS: usize = LADDER.leads.len();
 
 /// Steps after which an error counts for a third, at short leads.
 const MEMORY: f64 = 200.0;
@@ -23,7 +23,7 @@ const SHARPNESS: f64 = 12.0;
 const WEIGHT_MIN: f64 = 0.02;
 
 /// No squared error counts for more, so that sums of them stay numbers.
-pub(super) const SQUARE_MAX: f64 = 1e300;
+const SQUARE_MAX: f64 = 1e300;
 
 /// Forecasts under way and their errors so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,7 +41,7 @@ pub(super) struct LeadRecord {
     /// Discounted mean squared error of each candidate.
     pub(super) squares: Vec<f64>,
     /// The same of the combination.
-    pub(super) combined_square: f64,
+    combined_square: f64,
     /// Errors of the combination that count.
     pub(super) n: f64,
     /// Weight of each candidate; the weights sum to 1, or all are 0 while there is none.
@@ -64,36 +64,6 @@ impl Record {
         }
     }
 
-    /// Makes room for one more candidate, the last. Its errors are taken to be those of all together so far.
-    pub(super) fn join(&mut self) {
-        for record in &mut self.leads {
-            record.squares.push(record.combined_square);
-            record.weights.push(0.0);
-        }
-        self.replace_width(self.n_candidates + 1, |row| row.insert(row.len() - 1, f64::NAN));
-    }
-
-    /// Forgets the last candidate.
-    pub(super) fn leave(&mut self) {
-        for record in &mut self.leads {
-            record.squares.pop();
-            record.weights.pop();
-        }
-        self.replace_width(self.n_candidates - 1, |row| {
-            row.remove(row.len() - 2);
-        });
-    }
-
-    fn replace_width(&mut self, n_candidates: usize, change: impl Fn(&mut Vec<f64>)) {
-        let rows = self.said.chunks(self.n_candidates + 1).flat_map(|row| {
-            let mut row = row.to_vec();
-            change(&mut row);
-            row
-        });
-        self.said = rows.collect();
-        self.n_candidates = n_candidates;
-    }
-
     /// Returns the weight of the candidate, for a lead at this place of the ladder.
     pub(super) fn weight(&self, candidate_idx: usize, (below, share): (usize, f64)) -> f64 {
         self.between(below, share, |lead| lead.weights[candidate_idx])
@@ -101,7 +71,7 @@ impl Record {
 
     /// Returns the number of leads of the candidate's forecast that count; beyond these leads the candidate has no
     /// weight.
-    pub(super) fn n_leads_heard(&self, candidate_idx: usize) -> usize {
+    pub(super) fn n_leads_weighed(&self, candidate_idx: usize) -> usize {
         match self.leads.iter().rposition(|lead| lead.weights[candidate_idx] > 0.0) {
             None => 0,
             // Its weight goes to 0 on the way to the next watched lead.
@@ -112,13 +82,6 @@ impl Record {
     /// One for each lead of the ladder.
     pub(super) fn leads(&self) -> &[LeadRecord] {
         &self.leads
-    }
-
-    /// The mean squared error of the combination, and how many errors that do not overlap it is of, for a lead at this
-    /// place of the ladder.
-    pub(super) fn combined(&self, (below, share): (usize, f64)) -> (f64, f64) {
-        let n = self.leads[below].n / LADDER.n_under_way(below) as f64;
-        (self.between(below, share, |lead| lead.combined_square), n)
     }
 
     fn between(&self, below: usize, share: f64, of: impl Fn(&LeadRecord) -> f64) -> f64 {

@@ -1,24 +1,24 @@
-//! Standings of the candidates of an AUTO.
+//! Standings of the models of an AUTO: the members of its ensemble, and its outlook.
 
 use serde::Serialize;
 
-use super::Auto;
-use super::record::LADDER;
+use super::record::{LADDER, LeadRecord};
+use super::{Auto, cost};
 use crate::inference::Parameter;
 use crate::model::Model;
-use crate::predictor::Predictor;
+use crate::model::seasonal;
 use crate::spec::Spec;
 
-/// A candidate of an `AUTO`, and how it stands.
+/// A model of an `AUTO`, its errors and its weight.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
     /// The model.
     pub spec: Spec,
-    /// Cost of the candidate: multiplications with addition per sample, on average.
+    /// Cost of the model: multiplications with addition per sample, on average.
     pub cost: u64,
-    /// Number of times that the candidate was fitted. A candidate that was never fitted has no forecast yet.
+    /// Number of times that the model was fitted. One that was never fitted has no forecast yet.
     pub n_fits: u64,
-    /// Number of the candidate's fits that failed.
+    /// Number of the model's fits that failed.
     pub n_failed_fits: u64,
     /// Known samples that its last fit used; 0 before the first.
     pub n_samples: usize,
@@ -28,21 +28,22 @@ pub struct Standing {
     pub leads: Vec<LeadStanding>,
 }
 
-/// Standing of a candidate at one lead.
+/// Standing of a model at one lead.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LeadStanding {
     /// Steps ahead.
     pub lead: usize,
-    /// Mean squared error of late, in the squared unit of the series; `None` before any forecast came due.
+    /// Recent mean squared error, in the squared unit of the series; `None` before any forecast came due, and for the
+    /// outlook, which is judged by absolute errors.
     pub mean_squared_error: Option<f64>,
-    /// The share that its word has in the forecast, in [0, 1].
+    /// Weight in the forecast, in [0, 1].
     pub weight: f64,
 }
 
-/// The season that an `AUTO` found, and what the model that knows it is worth beside the others.
+/// The season of an `AUTO`, and the worth of the outlook that has it beside models that do not.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SeasonStanding {
-    /// The model, which is a candidate since.
+    /// The outlook as a model.
     #[serde(rename = "model")]
     pub spec: Spec,
     /// The lengths of the season in steps: one, or two as of a day and a week.
@@ -58,13 +59,13 @@ pub struct SeasonLead {
     /// Steps ahead.
     #[serde(rename = "lead_steps")]
     pub lead: usize,
-    /// The share that the season's model has in the forecast, in [0, 1].
+    /// Weight of the outlook's own candidates in the forecast, in [0, 1].
     #[serde(rename = "weight_ratio")]
     pub weight: f64,
-    /// The best of the models that know no season.
+    /// The member with the largest weight; members have no season.
     pub rival: Spec,
-    /// The root mean squared error of the season's model of late over that of the rival; below 1 where the season
-    /// helps. A model that joined lately is taken to have erred as all together did before.
+    /// Recent mean absolute error of the outlook's best candidate over that of the ensemble; below 1 if the season
+    /// helps.
     pub error_ratio: f64,
 }
 
@@ -85,80 +86,110 @@ impl Standing {
 }
 
 impl Auto {
-    /// One for each candidate, in the order in which the budget took them in.
+    /// One for each member, in the order in which the budget admitted them, and the outlook's, last.
     pub(crate) fn standings(&self) -> Vec<Standing> {
-        let leads = |candidate_idx: usize| {
-            let lead = move |(lead, record): (usize, &super::record::LeadRecord)| LeadStanding {
+        let of_member = |(idx, member): (usize, &super::ensemble::Member)| Standing {
+            spec: member.spec.clone(),
+            cost: member.cost,
+            n_fits: member.n_fits,
+            n_failed_fits: member.n_failures,
+            n_samples: member.model().map_or(0, Model::n_samples),
+            parameters: member.model().map_or_else(Vec::new, Model::parameters),
+            leads: self.leads(|lead, record| LeadStanding {
                 lead,
-                mean_squared_error: (record.n > 0.0).then(|| record.squares[candidate_idx]),
-                weight: record.weights[candidate_idx],
-            };
-            LADDER.leads.into_iter().zip(self.record.leads()).map(lead).collect()
+                mean_squared_error: (record.n > 0.0).then(|| record.squares[idx]),
+                weight: self.weight_of_ensemble(lead) * record.weights[idx],
+            }),
         };
-        let standing = |(idx, candidate): (usize, &super::Candidate)| Standing {
-            spec: candidate.spec.clone(),
-            cost: candidate.cost,
-            n_fits: candidate.n_fits,
-            n_failed_fits: candidate.n_failures,
-            n_samples: candidate.model().map_or(0, Model::n_samples),
-            parameters: candidate.model().map_or_else(Vec::new, Model::parameters),
-            leads: leads(idx),
+        let outlook = Standing {
+            spec: self.outlook_spec(),
+            cost: cost::OF_OUTLOOK,
+            n_fits: u64::from(self.outlook.is_ready()),
+            n_failed_fits: 0,
+            n_samples: self.outlook.n_known(),
+            parameters: seasonal::parameters(&self.outlook)
+                .into_iter()
+                .map(|(name, value)| Parameter { name, value, standard_error: None })
+                .collect(),
+            leads: self.leads(|lead, _| LeadStanding {
+                lead,
+                mean_squared_error: None,
+                weight: 1.0 - self.weight_of_ensemble(lead),
+            }),
         };
-        self.candidates.iter().enumerate().map(standing).collect()
+        self.ensemble.members.iter().enumerate().map(of_member).chain([outlook]).collect()
     }
 
-    /// The season and what it is worth, if one was found.
+    /// The season and its worth, if one was given or found.
     pub(crate) fn season(&self) -> Option<SeasonStanding> {
-        let seasonal = self.seasonal()?;
-        let Spec::Seasonal { periods } = seasonal.spec else { return None };
-        let season_idx = self.candidates.len() - 1;
-        let lead = |(lead, record): (usize, &super::record::LeadRecord)| {
-            let speaks = |(_, one): &(usize, &super::Candidate)| one.predictor.is_some() && lead <= one.reach;
-            let rivals = self.candidates[..season_idx].iter().enumerate().filter(speaks);
-            let (rival_idx, rival) =
-                rivals.min_by(|(one, _), (other, _)| record.squares[*one].total_cmp(&record.squares[*other]))?;
-            let [own, others] = [season_idx, rival_idx].map(|idx| record.squares[idx]);
-            (record.n > 0.0 && others > 0.0).then(|| SeasonLead {
-                lead,
-                weight: record.weights[season_idx],
-                rival: rival.spec.clone(),
-                error_ratio: (own / others).sqrt(),
-            })
+        let spec = self.outlook_spec();
+        let Spec::Seasonal { periods } = &spec else { return None };
+        let periods: Vec<f64> = periods.steps().collect();
+        if periods.is_empty() {
+            return None;
+        }
+        let lead = |lead: usize| {
+            let (rival, _) = self.ensemble_weights_at(lead).into_iter().next()?;
+            let error_ratio = self.outlook.error_ratio(lead)?;
+            Some(SeasonLead { lead, weight: 1.0 - self.weight_of_ensemble(lead), rival: rival.clone(), error_ratio })
         };
-        let leads = LADDER.leads.into_iter().zip(self.record.leads()).filter_map(lead).collect();
-        Some(SeasonStanding { spec: seasonal.spec.clone(), periods: periods.steps().collect(), leads })
+        let leads = LADDER.leads.into_iter().filter_map(lead).collect();
+        Some(SeasonStanding { spec, periods, leads })
     }
 
-    /// Those that have a word in the forecast of some lead; the heaviest at the next sample first.
+    /// The models that have weight in the forecast of some lead; the heaviest at the next sample first.
     pub(crate) fn speakers(&self) -> Vec<Standing> {
         let mut speakers = self.standings();
-        // The last of those that weigh the same is the one that is said to speak.
-        speakers.reverse();
         speakers.retain(|standing| standing.leads.iter().any(|at| at.weight > 0.0));
         speakers.sort_by(|one, other| other.weight().total_cmp(&one.weight()));
         speakers
     }
 
-    /// The candidates that have a word in the forecast for `lead` and their weights, which sum to 1; the heaviest
+    /// Returns the models that have weight in the forecast for `lead` and their weights, which sum to 1; the heaviest
     /// first.
-    pub(crate) fn weights_at(&self, lead: usize) -> Vec<(&Spec, f64)> {
-        let place = LADDER.place(lead);
-        let weights =
-            self.candidates.iter().enumerate().rev().map(|(idx, one)| (&one.spec, self.record.weight(idx, place)));
-        let mut weights: Vec<(&Spec, f64)> = weights.filter(|(_, weight)| *weight > 0.0).collect();
+    pub(crate) fn weights_at(&self, lead: usize) -> Vec<(Spec, f64)> {
+        let of_ensemble = self.weight_of_ensemble(lead);
+        let members = self.ensemble_weights_at(lead).into_iter();
+        let members = members.map(|(spec, weight)| (spec.clone(), of_ensemble * weight));
+        let mut weights: Vec<(Spec, f64)> = members.chain([(self.outlook_spec(), 1.0 - of_ensemble)]).collect();
+        weights.retain(|(_, weight)| *weight > 0.0);
         weights.sort_by(|(_, one), (_, other)| other.total_cmp(one));
         weights
     }
 
-    /// The most known samples that the last fit of a candidate used; 0 before the first.
-    pub(crate) fn n_samples(&self) -> usize {
-        self.candidates.iter().filter_map(super::Candidate::model).map(Model::n_samples).max().unwrap_or(0)
+    /// The model with the largest weight at `lead`.
+    pub(crate) fn speaking(&self, lead: usize) -> Option<Spec> {
+        self.weights_at(lead).into_iter().next().map(|(spec, _)| spec)
     }
-}
 
-impl super::Candidate {
-    /// Returns the model that the last fit found.
-    fn model(&self) -> Option<&Model> {
-        self.predictor.as_ref().map(Predictor::model)
+    /// The most known samples that a model uses; 0 before the first fit.
+    pub(crate) fn n_samples(&self) -> usize {
+        let members = self.ensemble.members.iter().filter_map(super::ensemble::Member::model);
+        members.map(Model::n_samples).chain([self.outlook.n_known()]).max().unwrap_or(0)
+    }
+
+    /// The outlook as a model of its own.
+    fn outlook_spec(&self) -> Spec {
+        Spec::Seasonal { periods: self.outlook.periods() }
+    }
+
+    /// Returns the weight of the ensemble in the forecast, which its members share.
+    fn weight_of_ensemble(&self, lead: usize) -> f64 {
+        if self.ensemble.is_ready() { self.outlook.weight_of_ensemble(lead) } else { 0.0 }
+    }
+
+    /// The members with weight in the ensemble's forecast for `lead`; the heaviest first.
+    fn ensemble_weights_at(&self, lead: usize) -> Vec<(&Spec, f64)> {
+        let place = LADDER.place(lead);
+        let members = self.ensemble.members.iter().enumerate();
+        let mut weights: Vec<(&Spec, f64)> =
+            members.map(|(idx, one)| (&one.spec, self.ensemble.record.weight(idx, place))).collect();
+        weights.retain(|(_, weight)| *weight > 0.0);
+        weights.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        weights
+    }
+
+    fn leads(&self, of: impl Fn(usize, &LeadRecord) -> LeadStanding) -> Vec<LeadStanding> {
+        LADDER.leads.into_iter().zip(self.ensemble.record.leads()).map(|(lead, record)| of(lead, record)).collect()
     }
 }

@@ -27,8 +27,7 @@ const MEMORY_LEADS: f64 = 30.0;
 /// An error counts for one over so many times the number of forecasts under way with it.
 const OVERLAP: f64 = 1.5;
 
-/// Errors over which the mean squared one is taken that corrects the standard errors of a model that does not follow
-/// its errors by itself.
+/// Errors over which the mean squared one is taken that corrects the standard errors of the model.
 const MEMORY_SCALE: f64 = 200.0;
 
 /// Independent errors that the stated variance counts for beside the measured one.
@@ -45,8 +44,6 @@ const AGE_LEADS: u64 = 4;
 /// The distributions of one predictor's errors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Adaptive {
-    /// Whether the model's standard errors follow its errors, so that nothing is left to correct.
-    follows_errors: bool,
     /// Known samples so far.
     n_known: u64,
     leads: Vec<Counts>,
@@ -62,9 +59,9 @@ struct Counts {
 }
 
 impl Adaptive {
-    pub(crate) fn new(n_known: usize, follows_errors: bool) -> Self {
+    pub(crate) fn new(n_known: usize) -> Self {
         let nothing = Counts { square: 0.0, n_squares: 0.0, tails: Tails::default() };
-        Self { follows_errors, n_known: n_known as u64, leads: vec![nothing; DENSE.leads.len()] }
+        Self { n_known: n_known as u64, leads: vec![nothing; DENSE.leads.len()] }
     }
 
     pub(crate) fn know(&mut self) {
@@ -92,9 +89,6 @@ impl Adaptive {
         let Counts { square, n_squares, .. } = self.leads[idx];
         let lead = DENSE.leads[idx] as f64;
         let stretch = stretch(1.0 + 2.0 * self.n_known as f64 / lead);
-        if self.follows_errors {
-            return stretch;
-        }
         let n = n_squares / DENSE.n_under_way(idx) as f64;
         stretch * ((N_STATED + n * square) / (N_STATED + n)).sqrt()
     }
@@ -123,7 +117,7 @@ impl Adaptive {
 
 /// Returns the factor by which a 95 % interval by Student's t with so many degrees of freedom is wider than a normal
 /// one (Abramowitz and Stegun 1964, 26.7.5), good to 2 % from 1.5 degrees on.
-fn stretch(degrees: f64) -> f64 {
+pub(crate) fn stretch(degrees: f64) -> f64 {
     1.0 + 1.2104 / degrees + 1.4415 / degrees.powi(2) + 1.5719 / degrees.powi(3)
 }
 
@@ -135,7 +129,7 @@ mod tests {
     #[test]
     fn without_errors_intervals_of_a_long_series_are_normal() {
         let mut reaches = Vec::new();
-        Adaptive::new(1_000_000, true).reaches_into(&mut reaches);
+        Adaptive::new(1_000_000).reaches_into(&mut reaches);
         for (reach, half_width) in reaches[0].upper.iter().zip(HALF_WIDTHS) {
             assert!((reach / half_width - 1.0).abs() < 1e-5, "{reach} is not {half_width}");
         }

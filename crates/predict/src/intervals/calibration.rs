@@ -38,13 +38,12 @@ enum Watched {
 
 impl Calibration {
     /// Builds the calibration of a predictor whose model was fitted to `n_known` samples; `None` for intervals that
-    /// need no calibration. `follows_errors`: whether the model's standard errors follow its errors, as those of AUTO
-    /// do.
-    pub(crate) fn new(intervals: Intervals, n_known: usize, follows_errors: bool) -> Option<Self> {
+    /// need no calibration.
+    pub(crate) fn new(intervals: Intervals, n_known: usize) -> Option<Self> {
         let watched = match intervals {
             Intervals::Gaussian => return None,
             Intervals::Empirical => Watched::Empirical(vec![Sorted::default(); N_LEADS]),
-            Intervals::Adaptive => Watched::Adaptive(Adaptive::new(n_known, follows_errors)),
+            Intervals::Adaptive => Watched::Adaptive(Adaptive::new(n_known)),
         };
         let nothing = Said { mean: 0.0, standard_error: 0.0, unit: 0.0 };
         Some(Self { clock: 0, said: vec![nothing; DENSE.n_slots()], watched })

@@ -34,6 +34,14 @@ pub(crate) struct Reach {
 impl Reach {
     pub(crate) const NORMAL: Self = Self { lower: HALF_WIDTHS, upper: HALF_WIDTHS };
 
+    /// Returns what lies at this share of the way to another.
+    pub(crate) fn towards(&self, other: &Self, share: f64) -> Self {
+        let between = |one: [f64; N_LEVELS], other: [f64; N_LEVELS]| {
+            std::array::from_fn(|level| one[level] + share * (other[level] - one[level]))
+        };
+        Self { lower: between(self.lower, other.lower), upper: between(self.upper, other.upper) }
+    }
+
     /// The same with no interval empty, none that does not hold those of lower confidence, and the mean within all from
     /// the second level on.
     pub(crate) fn nested(mut self) -> Self {
@@ -75,24 +83,35 @@ fn along(reach: &[f64; N_LEVELS], middle: f64, half_width: f64) -> f64 {
     from.1 + (to.1 - from.1) * (half_width - from.0) / (to.0 - from.0)
 }
 
-/// The same reaches for a forecast of these standard errors, none of whose intervals is narrower than this share of one
-/// at a shorter lead: less is known of what is further away.
+/// Widens the reaches of [`DENSE`] leads for a forecast of these standard errors, until intervals do not narrow.
 pub(crate) fn widening(reaches: &mut [Reach], standard_errors: &[f64]) {
-    const SHARE: f64 = 0.96;
-    let mut widest = [0.0_f64; N_LEVELS];
+    let mut widest = Widest::default();
     for (reach, lead) in reaches.iter_mut().zip(DENSE.leads) {
         let Some(standard_error) = standard_errors.get(lead - 1).filter(|error| **error > 0.0) else { return };
-        for level in 0..N_LEVELS {
+        *reach = widest.widen(*reach, *standard_error);
+    }
+}
+
+/// The widest intervals of shorter leads, by level.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Widest([f64; N_LEVELS]);
+
+impl Widest {
+    /// Returns the reach at the next longer lead, widened until no interval is narrower than a share of one at a shorter
+    /// lead: less is known of what is farther away, and what seems to contradict it is the chance of few errors.
+    pub(crate) fn widen(&mut self, mut reach: Reach, standard_error: f64) -> Reach {
+        const SHARE: f64 = 0.96;
+        for (level, widest) in self.0.iter_mut().enumerate() {
             let width = (reach.lower[level] + reach.upper[level]) * standard_error;
-            let needed = SHARE * widest[level];
+            let needed = SHARE * *widest;
             if width < needed {
                 let more = 0.5 * (needed - width) / standard_error;
                 reach.lower[level] += more;
                 reach.upper[level] += more;
             }
-            widest[level] = widest[level].max(width);
+            *widest = widest.max(width);
         }
-        *reach = reach.nested();
+        reach.nested()
     }
 }
 

@@ -6,6 +6,7 @@ use super::course::{Course, Due};
 use super::{Policy, stand_in};
 use crate::fleet::Fleet;
 use crate::forecast::Forecast;
+use crate::outlook::UNBOUNDED;
 use crate::predictor::Predictor;
 
 /// Series of one policy that take a sample at the same moments, moved together by a [`Fleet`]. Their life is one: it
@@ -191,7 +192,7 @@ impl LiveFleet {
     fn fit(&mut self, idx: usize, behind: usize, is_scheduled: bool) {
         let column = self.column(idx, behind);
         let refused = self.policy.refuses(column.iter().copied());
-        match refused.map_or_else(|| self.policy.fit(&column), Err) {
+        match refused.map_or_else(|| self.policy.fit(&column, UNBOUNDED), Err) {
             Ok(model) => {
                 self.fleet.replace(idx, model.predictor());
                 self.stand_ins[idx] = None;

@@ -157,8 +157,8 @@ impl Policy {
     }
 
     /// Fits the model to the last samples before it, if that may be done.
-    pub(super) fn fit(&self, samples: &[f64]) -> Result<Model, FitError> {
-        attempt(&self.model, samples, self.limit, None)
+    pub(super) fn fit(&self, samples: &[f64], range: (f64, f64)) -> Result<Model, FitError> {
+        attempt(&self.model, samples, range, self.limit, None)
     }
 
     /// Returns the reason why no fit to these samples is tried.

@@ -15,7 +15,7 @@ const N_LEADS_MAX: usize = 8192;
 const DEVIATION: [f64; 2] = [0.158_655_253_931_457_05, 0.841_344_746_068_543];
 
 /// Samples beyond this are taken for gaps: squares of them would overflow.
-const LARGEST: f64 = 1e100;
+pub(crate) const LARGEST: f64 = 1e100;
 
 /// An outlook, and the mean of what it has seen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,27 +29,35 @@ pub(crate) struct Seasonal {
 ///
 /// # Errors
 /// Samples whose squares overflow or vanish.
-pub(crate) fn fit(spec: &Spec, samples: &[f64], periods: Periods) -> Result<Seasonal, FitError> {
+pub(crate) fn fit(spec: &Spec, samples: &[f64], periods: Periods, range: (f64, f64)) -> Result<Seasonal, FitError> {
     if samples.iter().any(|sample| sample.abs() > LARGEST) {
         return Err(too_large(spec, samples));
     }
     if let Err(error @ FitError::TooSmall { .. }) = Centred::of(spec, samples) {
         return Err(error);
     }
-    let mut seasonal = Seasonal::new(periods);
+    let mut seasonal = Seasonal::new(periods, range);
     samples.iter().for_each(|sample| seasonal.step(*sample));
     Ok(seasonal)
 }
 
 /// Returns the number of leads up to which leads are watched.
-fn n_leads(periods: Periods) -> usize {
+pub(crate) fn n_leads(periods: Periods) -> usize {
     let longest = periods.steps().fold(0.0, f64::max);
     ((2.0 * longest) as usize).clamp(N_LEADS_MIN, N_LEADS_MAX)
 }
 
+/// Returns the period of each season in steps by its name: those that were given, and those that were found.
+pub(crate) fn parameters(outlook: &Outlook) -> Vec<(String, f64)> {
+    let given = outlook.periods().steps().map(|period| ("period", period)).collect::<Vec<_>>();
+    let found = outlook.found().into_iter().map(|season| ("found", season.period));
+    let numbered = |(idx, (name, period)): (usize, (&str, f64))| (format!("{name}{}", idx + 1), period);
+    given.into_iter().enumerate().map(numbered).chain(found.enumerate().map(numbered)).collect()
+}
+
 impl Seasonal {
-    fn new(periods: Periods) -> Self {
-        Self { outlook: Outlook::new(periods, n_leads(periods)), n: 0.0, mean: 0.0 }
+    fn new(periods: Periods, (min, max): (f64, f64)) -> Self {
+        Self { outlook: Outlook::new(periods, n_leads(periods)).within(min, max), n: 0.0, mean: 0.0 }
     }
 
     /// Takes a sample, NaN for a gap.
@@ -65,7 +73,7 @@ impl Seasonal {
     /// Computes the difference of each sample from the median that was expected of it. NaN where there was none yet,
     /// and in gaps.
     pub(crate) fn one_step_errors(&self, samples: &[f64]) -> Vec<f64> {
-        let mut fresh = Self::new(self.outlook.periods());
+        let mut fresh = Self::new(self.outlook.periods(), self.outlook.range());
         let error = |sample: &f64| {
             let error = fresh.outlook.quantile(1, 0.5).map_or(f64::NAN, |expected| sample - expected);
             fresh.step(*sample);
@@ -88,18 +96,24 @@ impl Seasonal {
     /// Medians, and half the widths of the intervals that hold as much as one standard deviation on both sides.
     pub(crate) fn forecast_into(&self, means: &mut [f64], standard_errors: &mut [f64]) {
         let [below, above] = DEVIATION;
-        let told = self.outlook.at_each(means.len(), [below, 0.5, above]);
+        let told = self.outlook.view(&[]).at_each(means.len(), [below, 0.5, above]);
         for ((mean, error), [lower, median, upper]) in means.iter_mut().zip(standard_errors).zip(told) {
             (*mean, *error) = (median, 0.5 * (upper - lower));
         }
     }
 
-    /// The period of each season in steps by its name: those that were given, and those that were found.
+    /// See [`parameters`].
     pub(crate) fn parameters(&self) -> Vec<(String, f64)> {
-        let given = self.outlook.periods().steps().map(|period| ("period", period)).collect::<Vec<_>>();
-        let found = self.outlook.found().into_iter().map(|season| ("found", season.period));
-        let numbered = |(idx, (name, period)): (usize, (&str, f64))| (format!("{name}{}", idx + 1), period);
-        given.into_iter().enumerate().map(numbered).chain(found.enumerate().map(numbered)).collect()
+        parameters(&self.outlook)
+    }
+
+    /// Range of values that the quantity can have.
+    pub(crate) fn range(&self) -> (f64, f64) {
+        self.outlook.range()
+    }
+
+    pub(crate) fn into_outlook(self) -> Outlook {
+        self.outlook
     }
 
     /// Whether this is a fit of these seasons, and its parts fit together.

@@ -2,13 +2,13 @@
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use super::Outlook;
 use super::forecast::{Place, between};
 use super::paths::{Errors, Paths};
 use super::rung::Persistence;
+use super::view::View;
 
 pub(super) struct Drawing<'a> {
-    outlook: &'a Outlook,
+    outlook: View<'a>,
     /// Errors at each watched lead.
     errors: Vec<Errors>,
     lead: usize,
@@ -19,7 +19,7 @@ pub(super) struct Drawing<'a> {
 }
 
 impl<'a> Drawing<'a> {
-    pub(super) fn new(outlook: &'a Outlook, n_paths: usize, n_leads: usize) -> Self {
+    pub(super) fn new(outlook: View<'a>, n_paths: usize, n_leads: usize) -> Self {
         Self {
             errors: outlook.errors().iter().map(|(shares, units)| Errors::new(shares, *units)).collect(),
             outlook,

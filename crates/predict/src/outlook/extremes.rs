@@ -26,7 +26,7 @@ impl Extremes {
 
     /// The largest error to be stated after `n` errors that do not overlap; infinite after none.
     pub(super) fn error_max(&self, n: f64) -> f64 {
-        if n > 0.0 { OF_LARGEST * (N_KNOWN / n).max(1.0) * self.error } else { f64::INFINITY }
+        if n > 0.0 { OF_LARGEST * (N_KNOWN / n).clamp(1.0, f64::MAX) * self.error } else { f64::INFINITY }
     }
 
     /// The largest fall and rise over the lead.

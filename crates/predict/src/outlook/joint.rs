@@ -92,7 +92,7 @@ impl Joint {
         let n = self.outlooks.len();
         let mut shocks = Shocks::new(n_paths, seed);
         let mut drawings: Vec<Drawing<'_>> =
-            self.outlooks.iter().map(|outlook| Drawing::new(outlook, n_paths, n_leads)).collect();
+            self.outlooks.iter().map(|outlook| Drawing::new(outlook.view(&[]), n_paths, n_leads)).collect();
         for lead in 1..=n_leads {
             let factor = self.factor(self.outlooks[0].place(lead));
             // What lasts, and what passes.

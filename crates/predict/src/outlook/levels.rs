@@ -69,7 +69,7 @@ fn advance(levels: &mut [Level], end: u64) {
         let ratio = level.resolution.ratio;
         let teller =
             finer.last().filter(|finer| finer.end() == now).and_then(|finer| finer.resolution.outlook.medians());
-        level.resolution.outlook.step_hearing(sample, |lead| teller.as_ref()?.mean_of_step(lead, ratio, &[]));
+        level.resolution.outlook.step_hearing(sample, &[], |lead| teller.as_ref()?.mean_of_step(lead, ratio, &[]));
     }
 }
 
@@ -130,7 +130,7 @@ struct Medians<'a> {
 
 impl Medians<'_> {
     fn at(&self, lead: usize) -> f64 {
-        let [median] = self.outlook.at(lead, [0.5], &self.errors);
+        let [median] = self.outlook.view(&[]).at(lead, [0.5], &self.errors);
         median
     }
 
@@ -156,7 +156,7 @@ impl Medians<'_> {
 
 impl Outlook {
     fn medians(&self) -> Option<Medians<'_>> {
-        self.is_ready().then(|| Medians { outlook: self, errors: self.errors_at([0.5]) })
+        self.is_ready().then(|| Medians { outlook: self, errors: self.view(&[]).errors_at([0.5]) })
     }
 
     /// The longest lead that is watched.
@@ -174,7 +174,7 @@ impl Outlook {
         let pulled = |lead| {
             let heard = self.transform.to_scale(heard(lead)?);
             let place = self.place(lead);
-            let own = self.combined(lead, place);
+            let own = self.view(&[]).combined(lead, place);
             let at =
                 |of: fn(&Rung) -> f64| between(of(&self.rungs[place.below]), of(&self.rungs[place.above]), place.share);
             let is_known = knows_next && lead == 1;

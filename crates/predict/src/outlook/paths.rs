@@ -2,7 +2,7 @@
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use super::forecast::Units;
+use super::view::Units;
 use crate::intervals::Shares;
 use crate::random::Random;
 

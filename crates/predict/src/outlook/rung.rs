@@ -14,12 +14,17 @@ use super::{N_FEATURES, N_LEVELS};
 /// Forecasts of one lead under way at once, at most: neighbouring ones of a long lead say nearly the same.
 const N_UNDER_WAY_MAX: usize = 32;
 
-/// Number of candidates: two ways to fit the regression, the last sample, the last one at the same phase.
-pub(super) const N_CANDIDATES: usize = 4;
+/// Number of candidates: two ways to fit the regression, the last sample, the last one at the same phase, and the
+/// forecast of an ensemble of other models.
+pub(super) const N_CANDIDATES: usize = 5;
 
-/// The places of the last sample among them, and of the last one at the same phase.
+/// Indices of the last sample among the candidates, of the last one at the same phase, and of the ensemble.
 pub(super) const OF_LAST: usize = 2;
 pub(super) const OF_NAIVE: usize = 3;
+pub(super) const OF_ENSEMBLE: usize = 4;
+
+/// Longest lead at which the ensemble is a candidate: models of the last minutes have returned to their mean there.
+pub(crate) const ENSEMBLE_LEAD_MAX: usize = 256;
 
 /// Weight of what is expected of the coefficients before there are samples, in independent samples.
 const RIDGE: f64 = 10.0;
@@ -49,6 +54,9 @@ const LATELY_LEADS: f64 = 8.0;
 
 /// No error counts in it for more than so many of it.
 const SPIKE: f64 = 20.0;
+
+/// Errors of this share of the sample are rounding.
+const ROUNDING: f64 = 1e-12;
 
 /// The weight of a candidate goes with this power of one over its mean absolute error.
 const SHARPNESS: f64 = 20.0;
@@ -222,7 +230,7 @@ impl Rung {
             [sample, said.combined, said.candidates[OF_LAST]].map(|scaled| transform.to_value(scaled));
         self.extremes.learn(value, forecast, before);
         let (memory, of_record) = (self.memory(MEMORY * period), self.memory(MEMORY_RECORD * period));
-        let error = sample - said.combined;
+        let error = beyond_rounding(sample - said.combined, sample);
         let scaled = if self.typical() > 0.0 { error / self.typical() } else { 0.0 };
         if self.typical() > 0.0 && self.n > 2.0 {
             let weight = 1.0 / (OVERLAP * self.n_under_way()).max(1.0);
@@ -411,6 +419,14 @@ impl Rung {
         self.n
     }
 
+    /// Returns the mean absolute error of the best candidate over that of the ensemble; `None` before any forecast came
+    /// due.
+    pub(super) fn error_ratio(&self) -> Option<f64> {
+        let (own, of_ensemble) = self.record.means.split_at(OF_ENSEMBLE);
+        let least = own.iter().copied().fold(f64::INFINITY, f64::min);
+        (self.n > 0.0 && of_ensemble[0] > 0.0).then(|| least / of_ensemble[0])
+    }
+
     /// Finds coefficients and weights anew. `shorter` are the lasting coefficients at the next shorter watched lead,
     /// `deviation` is the mean absolute deviation of samples from their level, and `of_last_max` the most weight for
     /// the last sample.
@@ -464,6 +480,12 @@ impl Rung {
         solve(&matrix, N_FEATURES, &mut side);
         side.iter().all(|coefficient| coefficient.is_finite()).then_some(side)
     }
+}
+
+/// Returns an error of a forecast of `sample`, and 0 for one that rounding explains: a signal that stood still would
+/// have a mean absolute error that the first error after it wakes up exceeds by far.
+fn beyond_rounding(error: f64, sample: f64) -> f64 {
+    if error.abs() <= ROUNDING * sample.abs() { 0.0 } else { error }
 }
 
 /// Returns the share that a step leaves of the weight of what is remembered for so many.

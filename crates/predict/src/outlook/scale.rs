@@ -111,7 +111,7 @@ impl Transform {
     }
 
     /// One over the slope of the scale at a value.
-    fn width(self, value: f64) -> f64 {
+    pub(super) fn width(self, value: f64) -> f64 {
         let Self { scale, range: (low, high), offset } = self;
         let (below, above) = (value - low + offset, high - value + offset);
         match scale {

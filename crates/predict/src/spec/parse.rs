@@ -236,22 +236,28 @@ fn parse_nws(mut call: Call<'_>) -> Result<Spec, SpecError> {
 }
 
 fn parse_auto(mut call: Call<'_>) -> Result<Spec, SpecError> {
+    let (periods, n_given) = periods(&mut call)?;
     let mut number =
         |name, default, min, max| call.named(name).map_or(Ok(default), |given| whole("AUTO", name, given, min, max));
     let every = number("every", AUTO_EVERY, 1, WINDOW_MAX)?;
     let window = number("window", AUTO_WINDOW, AUTO_WINDOW_MIN, WINDOW_MAX)?;
     let budget = number("budget", AUTO_BUDGET as usize, BUDGET_MIN as usize, AUTO_BUDGET_MAX)? as u64;
-    call.finish("AUTO", AUTO_EXAMPLE, 0)?;
-    Ok(Spec::Auto { every, window, budget })
+    call.finish("AUTO", AUTO_EXAMPLE, n_given)?;
+    Ok(Spec::Auto { periods, every, window, budget })
 }
 
 fn parse_seasonal(mut call: Call<'_>) -> Result<Spec, SpecError> {
+    let (periods, n_given) = periods(&mut call)?;
+    call.finish("SEASONAL", SEASONAL_EXAMPLE, n_given)?;
+    Ok(Spec::Seasonal { periods })
+}
+
+/// Reads the lengths of seasons, and counts them.
+fn periods(call: &mut Call<'_>) -> Result<(Periods, usize), SpecError> {
     let given: Vec<&str> = (0..2).map_while(|idx| call.positional(idx)).collect();
     let steps = |given: &&str| given.parse().map_err(|_| SpecError::NoPeriod { given: (*given).to_owned() });
     let steps = given.iter().map(steps).collect::<Result<Vec<f64>, _>>()?;
-    let periods = Periods::new(&steps).map_err(SpecError::Periods)?;
-    call.finish("SEASONAL", SEASONAL_EXAMPLE, given.len())?;
-    Ok(Spec::Seasonal { periods })
+    Ok((Periods::new(&steps).map_err(SpecError::Periods)?, given.len()))
 }
 
 fn parse_tar(mut call: Call<'_>) -> Result<Spec, SpecError> {

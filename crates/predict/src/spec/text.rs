@@ -101,14 +101,15 @@ impl fmt::Display for Spec {
                 let steps: Vec<String> = periods.steps().map(|steps| steps.to_string()).collect();
                 if steps.is_empty() { f.write_str("SEASONAL") } else { write!(f, "SEASONAL({})", steps.join(",")) }
             }
-            Self::Auto { every, window, budget } => {
+            Self::Auto { periods, every, window, budget } => {
                 let defaults = [
                     ("every", *every as u64, parse::AUTO_EVERY as u64),
                     ("window", *window as u64, parse::AUTO_WINDOW as u64),
                     ("budget", *budget, parse::AUTO_BUDGET),
                 ];
                 let changed = defaults.iter().filter(|(_, given, default)| given != default);
-                let arguments: Vec<String> = changed.map(|(name, given, _)| format!("{name}={given}")).collect();
+                let changed = changed.map(|(name, given, _)| format!("{name}={given}"));
+                let arguments: Vec<String> = periods.steps().map(|steps| steps.to_string()).chain(changed).collect();
                 if arguments.is_empty() { f.write_str("AUTO") } else { write!(f, "AUTO({})", arguments.join(",")) }
             }
             Self::Refit { model, every, window } => write!(f, "REFIT({model},every={every},window={window})"),

@@ -1,0 +1,236 @@
+//! The distribution of an outlook's forecast at each lead, maybe beside the forecast of an ensemble.
+
+use std::ops::Deref;
+
+use super::drawing::Drawing;
+use super::forecast::{Place, all_between, between};
+use super::moments::{self, Spread};
+use super::paths::Shocks;
+use super::rung::{ENSEMBLE_LEAD_MAX, NORMAL_DEVIATION, Rung};
+use super::{Outlook, Paths, SAMPLE_MAX, dot};
+use crate::intervals::{Reach, Shares, Widest, stretch};
+use crate::ladder::DENSE;
+
+/// Errors that the distribution at the next shorter watched lead counts for, and at lead 1 the normal one.
+const N_SHORTER: f64 = 10.0;
+const N_FIRST: f64 = 30.0;
+
+/// Lengths of a lead that have to pass until its errors are known.
+const N_KNOWN: f64 = 2.0;
+
+/// So many standard deviations of errors that were not seen yet are no more than the reach of the series.
+const REACH_WALK: f64 = 2.0;
+
+/// Errors of so many standard deviations are possible, whatever the reach.
+const REACH_ERROR: f64 = 3.0;
+
+/// A series that is adrift stays on the nearer side of where it is now with this probability, whatever errors were
+/// before.
+const REACHED: f64 = 0.9;
+
+/// Units that errors are multiples of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Units {
+    /// The median itself, in the unit of the series and as a quantile of the distribution.
+    median: f64,
+    centre: f64,
+    unit: f64,
+    /// The units next to the median, below and above it, and the quantiles up to which they hold.
+    below: (f64, f64),
+    above: (f64, f64),
+    /// No error is below or above these.
+    range: (f64, f64),
+}
+
+impl Units {
+    /// The error that is this quantile of the distribution.
+    pub(super) fn of(self, quantile: f64) -> f64 {
+        let (unit, end) = if quantile < self.centre { self.below } else { self.above };
+        let (low, high) = if quantile < self.centre { (end, self.centre) } else { (self.centre, end) };
+        let near = quantile.clamp(low, high);
+        let error = self.median + (near - self.centre) * unit + (quantile - near) * self.unit;
+        error.clamp(self.range.0, self.range.1)
+    }
+}
+
+/// An outlook at its last sample, beside the forecast of an ensemble of other models.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    pub(super) outlook: &'a Outlook,
+    /// Means in the unit of the series, that of lead 1 first; those of long leads may be missing.
+    pub(super) ensemble: &'a [f64],
+}
+
+impl Deref for View<'_> {
+    type Target = Outlook;
+
+    fn deref(&self) -> &Outlook {
+        self.outlook
+    }
+}
+
+impl<'a> View<'a> {
+    /// Returns the values below which the sample at `lead` stays with these probabilities; `None` while there is no
+    /// forecast.
+    pub(crate) fn at_lead<const N: usize>(self, lead: usize, probabilities: [f64; N]) -> Option<[f64; N]> {
+        self.is_ready().then(|| self.at(lead, probabilities, &self.errors_at(probabilities)))
+    }
+
+    /// Returns the values below which the sample at each lead stays with these probabilities; none while there is no
+    /// forecast.
+    pub(crate) fn at_each<const N: usize>(
+        self,
+        n_leads: usize,
+        probabilities: [f64; N],
+    ) -> impl Iterator<Item = [f64; N]> + 'a {
+        let errors = if self.is_ready() { self.errors_at(probabilities) } else { Vec::new() };
+        let n_leads = if self.is_ready() { n_leads } else { 0 };
+        (1..=n_leads).map(move |lead| self.at(lead, probabilities, &errors))
+    }
+
+    /// Writes medians and standard errors of leads 1, 2, …, and if asked for the reaches of [`DENSE`] leads; nothing
+    /// while there is no forecast.
+    ///
+    /// On the scale of the outlook, standard errors and reaches are those of the watched leads, and between two of them
+    /// on a straight line.
+    pub(crate) fn forecast_into(
+        self,
+        medians: &mut [f64],
+        standard_errors: &mut [f64],
+        reaches: Option<&mut Vec<Reach>>,
+    ) {
+        if !self.is_ready() {
+            return;
+        }
+        let n_leads = medians.len();
+        let n_watched = self.rungs.partition_point(|rung| rung.lead <= n_leads) + 1;
+        let errors = self.errors_at(moments::PROBABILITIES);
+        let mut widest = Widest::default();
+        let spread = |rung: &Rung| {
+            let quantiles = self.at(rung.lead, moments::PROBABILITIES, &errors);
+            let Spread { deviation, reach } = Spread::of(&quantiles);
+            let deviation = deviation / self.transform.width(moments::median(&quantiles));
+            let reach = if deviation > 0.0 { widest.widen(reach, deviation) } else { reach };
+            Spread { deviation, reach }
+        };
+        let spreads: Vec<Spread> = self.rungs.iter().take(n_watched).map(spread).collect();
+        let of_median = self.errors_at([0.5]);
+        for (lead, (median, standard_error)) in (1..).zip(medians.iter_mut().zip(standard_errors)) {
+            [*median] = self.at(lead, [0.5], &of_median);
+            let Place { below, above, share } = self.place(lead);
+            *standard_error =
+                between(spreads[below].deviation, spreads[above].deviation, share) * self.transform.width(*median);
+        }
+        if let Some(reaches) = reaches {
+            reaches.extend(DENSE.leads.iter().map(|lead| {
+                let Place { below, above, share } = self.place((*lead).min(n_leads.max(1)));
+                spreads[below].reach.towards(&spreads[above].reach, share)
+            }));
+        }
+    }
+
+    /// Draws paths as [`Outlook::paths`] does.
+    pub(crate) fn paths(self, n_paths: usize, n_leads: usize, seed: u64) -> Paths {
+        if !self.is_ready() {
+            return Paths::new(n_paths, n_leads);
+        }
+        let mut shocks = Shocks::new(n_paths, seed);
+        let mut drawing = Drawing::new(self, n_paths, n_leads);
+        for _ in 0..n_leads {
+            if drawing.go_on(shocks.next()) {
+                drawing.pass(shocks.next());
+            }
+            drawing.push();
+        }
+        drawing.into_paths()
+    }
+
+    /// Returns the combined forecast of all candidates.
+    pub(super) fn combined(&self, lead: usize, place: Place) -> f64 {
+        let Place { below, above, share } = place;
+        let (near, far) = (&self.rungs[below], &self.rungs[above]);
+        let lasting = all_between(&near.lasting, &far.lasting, share);
+        let plain = all_between(&near.plain, &far.plain, share);
+        let (features, naive) = self.features(lead);
+        let candidates = self.candidates(&features, naive, self.ensemble_at(lead), &lasting, &plain);
+        let own = dot(&candidates, &all_between(&near.weights, &far.weights, share));
+        let moved = self.moved.get(lead - 1).unwrap_or(&0.0);
+        self.within_movement(lead, place, own + between(near.pull, far.pull, share) + moved)
+    }
+
+    /// Returns the forecast of the ensemble, on the scale of the outlook.
+    pub(super) fn ensemble_at(&self, lead: usize) -> Option<f64> {
+        let mean = self.ensemble.get(lead - 1).filter(|mean| lead <= ENSEMBLE_LEAD_MAX && mean.abs() <= SAMPLE_MAX)?;
+        Some(self.transform.to_scale(*mean))
+    }
+
+    /// Quantiles at a lead, by [`View::errors_at`] of the same probabilities.
+    pub(super) fn at<const N: usize>(&self, lead: usize, probabilities: [f64; N], errors: &[[f64; N]]) -> [f64; N] {
+        let said = self.combined(lead, self.place(lead));
+        let Place { below, above, share } = self.place_of_errors(lead);
+        std::array::from_fn(|idx| {
+            let central = self.drift().map_or(said, |drift| drift(lead, probabilities[idx]));
+            let value = central + between(errors[below][idx], errors[above][idx], share);
+            self.ends.nearest(self.transform.to_value(value))
+        })
+    }
+
+    /// The quantiles of errors at each watched lead.
+    pub(super) fn errors_at<const N: usize>(&self, probabilities: [f64; N]) -> Vec<[f64; N]> {
+        let of_lead =
+            |(shares, units): &(Shares, Units)| probabilities.map(|probability| units.of(shares.quantile(probability)));
+        self.errors().iter().map(of_lead).collect()
+    }
+
+    /// The distribution of errors at each watched lead, and its units.
+    pub(super) fn errors(&self) -> Vec<(Shares, Units)> {
+        let mut shares = Shares::NORMAL;
+        // A first forecast errs as samples differ from their mean; longer ones, until they are known, as a random walk.
+        let first = NORMAL_DEVIATION * self.level.typical();
+        let (mut expected, mut largest, mut shorter) = (first, f64::INFINITY, 1.0);
+        // Errors that were not seen yet are expected from few samples (Student's t).
+        let few = stretch(1.0 + 2.0 * self.level.n());
+        let of_rung = |(idx, rung): (usize, &Rung)| {
+            rung.tails.mix_into(&mut shares, if idx == 0 { N_FIRST } else { N_SHORTER });
+            let lead = rung.lead as f64;
+            let walk = (expected * (lead / shorter).sqrt()).min((self.reach(lead) / REACH_WALK).max(first));
+            let known = (rung.n_leads() / N_KNOWN).min(1.0);
+            expected = between(walk, rung.unit(), known);
+            let unit = between(few * walk, rung.unit(), known);
+            // As long as none was seen, the largest error grows in a straight line.
+            let n_seen = rung.n_leads();
+            largest = if n_seen > 0.0 { rung.extremes.error_max(n_seen) } else { largest * lead / shorter };
+            shorter = lead;
+            (shares, self.units(rung.lead, unit, largest, &shares))
+        };
+        self.rungs.iter().enumerate().map(of_rung).collect()
+    }
+
+    /// Returns the units of the errors at a watched lead, where the errors are expected to be this large. `largest` is
+    /// the largest to be stated, in the unit of the series.
+    fn units(&self, lead: usize, expected: f64, largest: f64, shares: &Shares) -> Units {
+        let centre = shares.quantile(0.5);
+        let range = (-largest, largest);
+        let ends = [1.0 - REACHED, REACHED].map(|probability| (expected, shares.quantile(probability)));
+        let mut units =
+            Units { median: expected * centre, centre, unit: expected, below: ends[0], above: ends[1], range };
+        let (is_adrift, reach) = (self.level.is_adrift(), self.reach(lead as f64));
+        if !is_adrift && reach.is_infinite() {
+            return units;
+        }
+        let said = self.combined(lead, self.place(lead));
+        let value = self.transform.to_value(said);
+        let [low, high] = [value - largest, value + largest].map(|value| self.transform.to_scale(value) - said);
+        let (mean, most) = (self.level.mean() - said, REACH_ERROR * expected);
+        units.range = ((mean - reach).min(-most).max(low), (mean + reach).max(most).min(high));
+        // Whether it comes back from where it never was, and when, is not known.
+        if is_adrift {
+            let away = self.level.last_without_season() + self.seasonal_at(lead) - said - units.median;
+            for (unit, end) in [&mut units.below, &mut units.above] {
+                *unit = unit.max(away / (*end - centre));
+            }
+            units.range = (units.range.0.min(away), units.range.1.max(away));
+        }
+        units
+    }
+}
