@@ -77,16 +77,13 @@ impl Auto {
 
     /// Takes a sample, NaN for a gap. Fits that are due, and [`Auto::note`] after them, are up to the caller.
     pub(crate) fn take(&mut self, sample: f64) {
-        self.ensemble.take(sample);
+        self.ensemble.take(squarable(sample));
     }
 
     /// Makes the forecasts that later samples are compared with. `sample` is the last one that was taken.
     pub(crate) fn note(&mut self, sample: f64) {
-        self.ensemble.note();
-        let mut means = Vec::new();
-        self.ensemble.means_into(self.outlook.n_leads_due(), &mut means);
-        let sample = if sample.abs() <= LARGEST { sample } else { f64::NAN };
-        self.outlook.step_beside(sample, &means);
+        let means = self.ensemble.note(self.outlook.n_leads_due());
+        self.outlook.step_beside(squarable(sample), &means);
     }
 
     /// The fit or the season search that is due first, if there is one.
@@ -122,8 +119,7 @@ impl Auto {
         standard_errors: &mut [f64],
         reaches: Option<&mut Vec<Reach>>,
     ) {
-        let mut of_ensemble = Vec::new();
-        self.ensemble.means_into(means.len().min(ENSEMBLE_LEAD_MAX), &mut of_ensemble);
+        let of_ensemble = self.ensemble.means(means.len().min(ENSEMBLE_LEAD_MAX));
         self.outlook.view(&of_ensemble).forecast_into(means, standard_errors, reaches);
     }
 
@@ -185,6 +181,11 @@ pub(crate) fn fit(whole: &[f64], n_run: usize, settings: Settings, range: (f64, 
     before.iter().take_while(is_paid).for_each(|sample| auto.outlook.step(*sample));
     run.iter().take_while(is_paid).for_each(|sample| auto.step(*sample));
     auto
+}
+
+/// Returns the sample, or a gap in place of one whose square overflows.
+fn squarable(sample: f64) -> f64 {
+    if sample.abs() <= LARGEST { sample } else { f64::NAN }
 }
 
 /// An outlook that has no sample yet.

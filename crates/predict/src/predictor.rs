@@ -228,6 +228,22 @@ impl Predictor {
         }
     }
 
+    /// Writes the means of [`Predictor::forecast`] alone, which takes half the time. Not of an `AUTO`.
+    pub(crate) fn means_into(&self, n_leads: usize, means: &mut Vec<f64>) {
+        let none: &mut [f64] = &mut [];
+        means.resize(n_leads, 0.0);
+        match &self.model.fitted {
+            Fitted::Mean(mean) => mean.forecast_into(means, none),
+            Fitted::Window(window) => window.forecast_into(self.n_missing, means, none),
+            Fitted::Linear(linear) => linear.means_into(n_leads, means),
+            Fitted::Ets(ets) => ets.forecast_into(self.n_missing, means, none),
+            Fitted::Tar(tar) => tar.forecast_into(means, &mut vec![0.0; n_leads]),
+            Fitted::Seasonal(seasonal) => seasonal.forecast_into(means, &mut vec![0.0; n_leads]),
+            Fitted::Nws(nws) => nws.forecast_into(self.n_missing, means, none),
+            Fitted::Auto(_) => unreachable!("an AUTO is no member of an ensemble"),
+        }
+    }
+
     /// The model in use: with `REFIT`, the one fitted last.
     #[must_use]
     pub fn model(&self) -> &Model {

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use super::cost::{self, Admitted};
 use super::record::{LADDER, Record};
-use crate::forecast::Forecast;
 use crate::history::History;
 use crate::model::Model;
 use crate::outlook::UNBOUNDED;
@@ -35,8 +34,6 @@ pub(super) struct Ensemble {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Member {
     pub(super) spec: Spec,
-    /// Longest lead of its forecasts.
-    pub(super) reach: usize,
     patience: usize,
     pub(super) cost: u64,
     pub(super) predictor: Option<Predictor>,
@@ -61,47 +58,57 @@ impl Ensemble {
         self.members.iter_mut().filter_map(|one| one.predictor.as_mut()).for_each(|one| one.step(sample));
     }
 
-    /// Makes the forecasts by which members are judged, and weighs the members.
-    pub(super) fn note(&mut self) {
-        let n_leads = self.record.n_leads_due();
-        let mut forecast = Forecast::default();
+    /// Makes the forecasts by which members are judged, and weighs the members. Returns the mean of each lead; none
+    /// while no member was fitted.
+    pub(super) fn note(&mut self, n_leads: usize) -> Vec<f64> {
+        let n_judged = self.record.n_leads_due();
+        let mut rows = vec![Vec::new(); self.members.len()];
         for (idx, member) in self.members.iter_mut().enumerate() {
-            forecast.means.clear();
             if let Some(predictor) = &member.predictor {
-                predictor.forecast_into(n_leads.min(member.reach), &mut forecast);
-                // Samples whose squares overflow leave a model without a forecast. Its next fit may do better.
-                if !forecast.means.iter().chain(&forecast.standard_errors).all(|number| number.is_finite()) {
+                predictor.means_into(n_judged.max(n_leads), &mut rows[idx]);
+                if !rows[idx].iter().all(|mean| mean.is_finite()) {
                     member.predictor = None;
-                    forecast.means.clear();
+                    rows[idx].clear();
                 }
             }
-            self.record.note(idx, &forecast.means);
+            self.record.note(idx, &rows[idx][..n_judged.min(rows[idx].len())]);
         }
         let members = &self.members;
-        self.record.weigh(|idx, lead| members[idx].predictor.is_some() && lead <= members[idx].reach);
+        self.record.weigh(|idx| members[idx].predictor.is_some());
         self.record.note_combination();
+        self.combined(n_leads, |idx, _, row| std::mem::swap(row, &mut rows[idx]))
     }
 
-    /// Writes the mean of each lead; none while no member was fitted.
-    pub(super) fn means_into(&self, n_leads: usize, means: &mut Vec<f64>) {
-        means.clear();
-        means.resize(if self.is_ready() { n_leads } else { 0 }, 0.0);
-        let mut weights = vec![0.0; means.len()];
-        let mut forecast = Forecast::default();
-        for (idx, member) in self.members.iter().enumerate() {
-            let n_weighed = self.record.n_leads_weighed(idx).min(means.len());
-            let Some(predictor) = member.predictor.as_ref().filter(|_| n_weighed > 0) else {
+    /// Returns the mean of each lead; none while no member was fitted.
+    pub(super) fn means(&self, n_leads: usize) -> Vec<f64> {
+        self.combined(n_leads, |idx, n_weighed, row| {
+            if let Some(predictor) = &self.members[idx].predictor {
+                predictor.means_into(n_weighed, row);
+            }
+        })
+    }
+
+    /// Returns the weighted mean of the members at each lead. `means` swaps in those of a member, of so many leads at
+    /// least as have weight.
+    fn combined(&self, n_leads: usize, mut means: impl FnMut(usize, usize, &mut Vec<f64>)) -> Vec<f64> {
+        let mut combined = vec![0.0; if self.is_ready() { n_leads } else { 0 }];
+        let mut weights = vec![0.0; combined.len()];
+        let mut row = Vec::new();
+        for idx in 0..self.members.len() {
+            let n_weighed = self.record.n_leads_weighed(idx).min(combined.len());
+            if n_weighed == 0 {
                 continue;
-            };
-            predictor.forecast_into(n_weighed, &mut forecast);
-            for (lead_idx, mean) in forecast.means.iter().enumerate() {
+            }
+            means(idx, n_weighed, &mut row);
+            for (lead_idx, mean) in row.iter().take(n_weighed).enumerate() {
                 let weight = self.record.weight(idx, LADDER.place(lead_idx + 1));
                 if weight > 0.0 {
                     weights[lead_idx] += weight;
-                    means[lead_idx] += (mean - means[lead_idx]) * weight / weights[lead_idx];
+                    combined[lead_idx] += (mean - combined[lead_idx]) * weight / weights[lead_idx];
                 }
             }
         }
+        combined
     }
 
     /// The fit that is due first.
@@ -164,8 +171,8 @@ impl Ensemble {
 }
 
 impl Member {
-    fn new(Admitted { spec, reach, patience, cost }: Admitted) -> Self {
-        Self { spec, reach, patience, cost, predictor: None, due: 0, n_fits: 0, n_failures: 0 }
+    fn new(Admitted { spec, patience, cost }: Admitted) -> Self {
+        Self { spec, patience, cost, predictor: None, due: 0, n_fits: 0, n_failures: 0 }
     }
 
     fn n_needed(&self) -> usize {
@@ -179,7 +186,7 @@ impl Member {
 
     fn is_like(&self, fresh: &Self) -> bool {
         let is_of = |predictor: &Predictor| predictor.model().spec() == &self.spec && predictor.is_sound();
-        (&self.spec, self.reach, self.patience, self.cost) == (&fresh.spec, fresh.reach, fresh.patience, fresh.cost)
+        (&self.spec, self.patience, self.cost) == (&fresh.spec, fresh.patience, fresh.cost)
             && self.predictor.as_ref().is_none_or(is_of)
     }
 }

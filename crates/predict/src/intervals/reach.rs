@@ -34,14 +34,6 @@ pub(crate) struct Reach {
 impl Reach {
     pub(crate) const NORMAL: Self = Self { lower: HALF_WIDTHS, upper: HALF_WIDTHS };
 
-    /// Returns what lies at this share of the way to another.
-    pub(crate) fn towards(&self, other: &Self, share: f64) -> Self {
-        let between = |one: [f64; N_LEVELS], other: [f64; N_LEVELS]| {
-            std::array::from_fn(|level| one[level] + share * (other[level] - one[level]))
-        };
-        Self { lower: between(self.lower, other.lower), upper: between(self.upper, other.upper) }
-    }
-
     /// The same with no interval empty, none that does not hold those of lower confidence, and the mean within all from
     /// the second level on.
     pub(crate) fn nested(mut self) -> Self {

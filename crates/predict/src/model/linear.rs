@@ -238,7 +238,7 @@ impl Linear {
 
     /// Each predicted deviation is appended to the known ones, where the next prediction finds it. Errors to come are
     /// expected to be 0, so of theta only what reaches back to known errors counts.
-    fn means_into(&self, n_leads: usize, means: &mut Vec<f64>) {
+    pub(crate) fn means_into(&self, n_leads: usize, means: &mut Vec<f64>) {
         let order = self.eta.len();
         means.clear();
         means.reserve(order + n_leads);

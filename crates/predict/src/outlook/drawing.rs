@@ -21,7 +21,7 @@ pub(super) struct Drawing<'a> {
 impl<'a> Drawing<'a> {
     pub(super) fn new(outlook: View<'a>, n_paths: usize, n_leads: usize) -> Self {
         Self {
-            errors: outlook.errors().iter().map(|(shares, units)| Errors::new(shares, *units)).collect(),
+            errors: outlook.errors().map(|(shares, units)| Errors::new(&shares, units)).collect(),
             outlook,
             lead: 0,
             lasting: vec![0.0; n_paths],

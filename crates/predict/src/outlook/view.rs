@@ -91,8 +91,7 @@ impl<'a> View<'a> {
     /// Writes medians and standard errors of leads 1, 2, …, and if asked for the reaches of [`DENSE`] leads; nothing
     /// while there is no forecast.
     ///
-    /// On the scale of the outlook, standard errors and reaches are those of the watched leads, and between two of them
-    /// on a straight line.
+    /// On the scale of the outlook, the standard error of a lead between two of [`DENSE`] lies on a straight line.
     pub(crate) fn forecast_into(
         self,
         medians: &mut [f64],
@@ -102,30 +101,28 @@ impl<'a> View<'a> {
         if !self.is_ready() {
             return;
         }
-        let n_leads = medians.len();
-        let n_watched = self.rungs.partition_point(|rung| rung.lead <= n_leads) + 1;
         let errors = self.errors_at(moments::PROBABILITIES);
+        let n_dense = DENSE.leads.partition_point(|lead| *lead < medians.len()) + 1;
         let mut widest = Widest::default();
-        let spread = |rung: &Rung| {
-            let quantiles = self.at(rung.lead, moments::PROBABILITIES, &errors);
+        let spread = |lead: &usize| {
+            let quantiles = self.at(*lead, moments::PROBABILITIES, &errors);
             let Spread { deviation, reach } = Spread::of(&quantiles);
             let deviation = deviation / self.transform.width(moments::median(&quantiles));
             let reach = if deviation > 0.0 { widest.widen(reach, deviation) } else { reach };
-            Spread { deviation, reach }
+            (moments::median(&quantiles), Spread { deviation, reach })
         };
-        let spreads: Vec<Spread> = self.rungs.iter().take(n_watched).map(spread).collect();
-        let of_median = self.errors_at([0.5]);
+        let dense: Vec<(f64, Spread)> = DENSE.leads.iter().take(n_dense).map(spread).collect();
+        let of_median: Vec<[f64; 1]> = errors.iter().map(|of| [moments::median(of)]).collect();
         for (lead, (median, standard_error)) in (1..).zip(medians.iter_mut().zip(standard_errors)) {
-            [*median] = self.at(lead, [0.5], &of_median);
-            let Place { below, above, share } = self.place(lead);
-            *standard_error =
-                between(spreads[below].deviation, spreads[above].deviation, share) * self.transform.width(*median);
+            let (below, share) = DENSE.place(lead);
+            let (near, far) = (&dense[below], &dense[(below + 1).min(dense.len() - 1)]);
+            *median =
+                if share == 0.0 && lead == DENSE.leads[below] { near.0 } else { self.at(lead, [0.5], &of_median)[0] };
+            *standard_error = between(near.1.deviation, far.1.deviation, share) * self.transform.width(*median);
         }
         if let Some(reaches) = reaches {
-            reaches.extend(DENSE.leads.iter().map(|lead| {
-                let Place { below, above, share } = self.place((*lead).min(n_leads.max(1)));
-                spreads[below].reach.towards(&spreads[above].reach, share)
-            }));
+            reaches.extend(dense.iter().map(|(_, spread)| spread.reach));
+            reaches.resize(DENSE.leads.len(), reaches[reaches.len() - 1]);
         }
     }
 
@@ -178,19 +175,19 @@ impl<'a> View<'a> {
     /// The quantiles of errors at each watched lead.
     pub(super) fn errors_at<const N: usize>(&self, probabilities: [f64; N]) -> Vec<[f64; N]> {
         let of_lead =
-            |(shares, units): &(Shares, Units)| probabilities.map(|probability| units.of(shares.quantile(probability)));
-        self.errors().iter().map(of_lead).collect()
+            |(shares, units): (Shares, Units)| probabilities.map(|probability| units.of(shares.quantile(probability)));
+        self.errors().map(of_lead).collect()
     }
 
     /// The distribution of errors at each watched lead, and its units.
-    pub(super) fn errors(&self) -> Vec<(Shares, Units)> {
+    pub(super) fn errors(&self) -> impl Iterator<Item = (Shares, Units)> {
         let mut shares = Shares::NORMAL;
         // A first forecast errs as samples differ from their mean; longer ones, until they are known, as a random walk.
         let first = NORMAL_DEVIATION * self.level.typical();
         let (mut expected, mut largest, mut shorter) = (first, f64::INFINITY, 1.0);
         // Errors that were not seen yet are expected from few samples (Student's t).
         let few = stretch(1.0 + 2.0 * self.level.n());
-        let of_rung = |(idx, rung): (usize, &Rung)| {
+        let of_rung = move |(idx, rung): (usize, &'a Rung)| {
             rung.tails.mix_into(&mut shares, if idx == 0 { N_FIRST } else { N_SHORTER });
             let lead = rung.lead as f64;
             let walk = (expected * (lead / shorter).sqrt()).min((self.reach(lead) / REACH_WALK).max(first));
@@ -203,7 +200,7 @@ impl<'a> View<'a> {
             shorter = lead;
             (shares, self.units(rung.lead, unit, largest, &shares))
         };
-        self.rungs.iter().enumerate().map(of_rung).collect()
+        self.outlook.rungs.iter().enumerate().map(of_rung)
     }
 
     /// Returns the units of the errors at a watched lead, where the errors are expected to be this large. `largest` is
