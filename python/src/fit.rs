@@ -1,7 +1,9 @@
 //! Fits of models to samples, and the list of models.
 
+use std::time::Duration;
+
 use numpy::PyReadonlyArray1;
-use predict::{Criterion, FitError, Intervals, Predictor, Spec};
+use predict::{Criterion, FitError, Intervals, Periods, Predictor, Spec};
 use pyo3::prelude::*;
 
 use crate::bounds::{Bounds, Pair};
@@ -32,7 +34,8 @@ pub(crate) fn fit(
     let (spec, samples) = (read_spec(py, spec)?, samples.as_slice()?);
     let intervals = intervals.map(|word| read_intervals(py, word)).transpose()?;
     let bounds = Bounds::read(py, bounds, non_negative)?;
-    let predictor = py.detach(|| fitted(&spec, samples, intervals)).map_err(|error| raise(py, &error))?;
+    let predictor =
+        py.detach(|| fitted(&spec, samples, bounds.ends(), intervals)).map_err(|error| raise(py, &error))?;
     Ok(Model::new(State::new(predictor, samples.len(), bounds), axis, Some(samples.into())))
 }
 
@@ -40,8 +43,13 @@ pub(crate) fn fit(
 ///
 /// Intervals are learned from forecasts of what was not fitted to: the model is fitted to the first half, stepped over
 /// the other, and fitted anew to all samples at the end, by a `REFIT` around it unless it fits itself anew.
-fn fitted(spec: &Spec, samples: &[f64], intervals: Option<Intervals>) -> Result<Predictor, FitError> {
-    let whole = predict::fit(spec, samples)?.predictor();
+fn fitted(
+    spec: &Spec,
+    samples: &[f64],
+    range: (f64, f64),
+    intervals: Option<Intervals>,
+) -> Result<Predictor, FitError> {
+    let whole = predict::fit_bounded(spec, samples, range)?.predictor();
     let intervals = match intervals {
         Some(intervals) if intervals != whole.intervals() => intervals,
         _ => return Ok(whole),
@@ -55,7 +63,7 @@ fn fitted(spec: &Spec, samples: &[f64], intervals: Option<Intervals>) -> Result<
         Spec::Refit { .. } | Spec::Auto { .. } => spec.clone(),
         plain => plain.clone().refit(n_rest.min(WINDOW_MAX), samples.len().min(WINDOW_MAX)),
     };
-    let mut predictor = predict::fit(&spec, &samples[..n_first])?.predictor().with_intervals(intervals);
+    let mut predictor = predict::fit_bounded(&spec, &samples[..n_first], range)?.predictor().with_intervals(intervals);
     samples[n_first..].iter().for_each(|sample| predictor.step(*sample));
     Ok(predictor)
 }
@@ -65,6 +73,13 @@ fn n_first(spec: &Spec, samples: &[f64]) -> usize {
     let known = || samples.iter().enumerate().filter(|(_, sample)| !sample.is_nan());
     let n_known = (known().count() / 2).max(spec.n_samples_min());
     known().nth(n_known.saturating_sub(1)).map_or(samples.len(), |(idx, _)| idx + 1)
+}
+
+/// Write the text of an AUTO with the seasons that a step suggests, as far as so many samples are long enough for them.
+#[pyfunction]
+pub(crate) fn auto_with_seasons(step_seconds: f64, n_samples: usize) -> String {
+    let step = Duration::try_from_secs_f64(step_seconds).unwrap_or(Duration::MAX);
+    Spec::auto_with(Periods::of_calendar(step).known_in(n_samples)).to_string()
 }
 
 /// List every model there is: its text, and a sentence.

@@ -39,7 +39,7 @@ mod _native {
     #[pymodule_export]
     use crate::evaluation::{compare, evaluate, residuals};
     #[pymodule_export]
-    use crate::fit::{fit, models, select};
+    use crate::fit::{auto_with_seasons, fit, models, select};
     #[pymodule_export]
     use crate::fleet::Fleet;
     #[pymodule_export]

@@ -31,6 +31,7 @@ pub enum Intervals {
     /// The distribution of past errors, mixed at lead 1 with the normal one, which counts for 30 errors, and at other
     /// leads with that of the next shorter one. Standard errors are corrected by the mean squared error of the
     /// last 200, and intervals of a young series are as wide as Student's t asks for. No end lies more than 20
-    /// corrected standard errors from the mean. Takes about 20 KB.
+    /// corrected standard errors from the mean. Takes about 20 KB. An `AUTO` has the distribution of its outlook
+    /// instead, which counts errors in the same way.
     Adaptive,
 }

@@ -202,12 +202,13 @@ impl Spec {
     /// The managed predictor, with the defaults of its text.
     #[must_use]
     pub fn auto() -> Self {
-        Self::Auto {
-            periods: Periods::NONE,
-            every: parse::AUTO_EVERY,
-            window: parse::AUTO_WINDOW,
-            budget: parse::AUTO_BUDGET,
-        }
+        Self::auto_with(Periods::NONE)
+    }
+
+    /// The managed predictor of a series with these seasons, with the defaults of its text.
+    #[must_use]
+    pub fn auto_with(periods: Periods) -> Self {
+        Self::Auto { periods, every: parse::AUTO_EVERY, window: parse::AUTO_WINDOW, budget: parse::AUTO_BUDGET }
     }
 
     /// The same model, fitted anew every `every` steps to the last `window` samples.

@@ -174,6 +174,20 @@ def axis_of(labels: Index, series: str = "y") -> Axis | None:
     raise _uneven(index, likely, series)
 
 
+def step_seconds(axis: Axis | None) -> float | None:
+    """Return the mean step of an index of moments or periods; None of any other."""
+    import pandas as pd
+
+    if axis is None or isinstance(axis, Counted):
+        return None
+    # A year of months, and whole weeks of working days.
+    n = 60
+    labels = axis.labels(-n, n + 1)
+    if isinstance(labels, pd.PeriodIndex):
+        labels = labels.to_timestamp()
+    return float((labels[-1] - labels[0]).total_seconds()) / n
+
+
 def _are_at(index: Index, due: Index, axis: Axis) -> NDArray[np.bool_]:
     """Say which labels are those that are due."""
     if not is_counted(index):

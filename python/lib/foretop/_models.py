@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from foretop import _native
+from foretop._axis import step_seconds
 from foretop._errors import InputError
 from foretop._samples import read_series
 from foretop._tables import Table
@@ -29,7 +30,8 @@ def fit(
         Evenly spaced samples, oldest first, with NaN or None for a gap. The index of a pandas object is continued by forecasts if it is
         of moments, of periods or of evenly spaced whole numbers.
     spec : str
-        The model, as in ``"AR(16)"`` or ``"REFIT(ARMA(4,4),every=100,window=600)"``; :func:`models` lists them. ``AUTO`` combines several.
+        The model, as in ``"AR(16)"`` or ``"REFIT(ARMA(4,4),every=100,window=600)"``; :func:`models` lists them. ``AUTO`` combines several; if the index is of moments or
+        periods, with seasons of a day and a week, or of a year, as far as `y` is long enough: ``AUTO(24,168)``.
     intervals : {"adaptive", "empirical", "normal"}, optional
         Where the ends of intervals come from: from ends that move with every error, from quantiles of past errors, or from the standard error.
         Unless given they are adaptive for ``AUTO`` and normal for other models. Those that are learned are learned from the second half of
@@ -71,6 +73,9 @@ def fit(
     (3, 30)
     """
     samples, axis = read_series(y)
+    step = step_seconds(axis) if spec == "AUTO" else None
+    if step is not None:
+        spec = _native.auto_with_seasons(step, len(samples))
     return _native.fit(samples, spec, axis, intervals, bounds, non_negative)
 
 

@@ -37,8 +37,8 @@ pub struct Predict {
     #[arg(long, value_name = "TIME", value_parser = positive_span)]
     step: Option<Duration>,
 
-    /// The model to fit; `foretop models` lists them [default: AR(16), or AUTO if that needs more samples, or SEASONAL
-    /// for four years of weeks, months or quarters]
+    /// The model to fit; `foretop models` lists them [default: AUTO, with seasons of a day and a week or of a year if the
+    /// samples have times and are long enough]
     #[arg(long, value_name = "TEXT")]
     model: Option<Spec>,
 
@@ -116,21 +116,10 @@ impl Predict {
     }
 }
 
-/// Years that a series lasts before its season is forecast without being asked for.
-const N_YEARS_MIN: f64 = 4.0;
-
-/// AR(16), or what forecasts a series that is too short for it. SEASONAL with a season of a year for years of weeks,
-/// months or quarters: twelve years of monthly passengers are forecast a year ahead with a fifth of the error.
+/// Returns AUTO with the seasons that the step suggests, as far as the samples are long enough for them.
 fn default_model(series: &Series) -> Spec {
-    let year = series.grid().and_then(|grid| Periods::year(grid.step.length()));
-    let is_known =
-        |periods: &Periods| periods.steps().any(|period| N_YEARS_MIN * period <= series.samples().len() as f64);
-    if let Some(periods) = year.filter(is_known) {
-        return Spec::Seasonal { periods };
-    }
-    let usual = Spec::ar(16);
-    let n_known = series.samples().len() - series.n_gaps();
-    if n_known < usual.n_samples_min() { Spec::auto() } else { usual }
+    let suggested = series.grid().map_or(Periods::NONE, |grid| Periods::of_calendar(grid.step.length()));
+    Spec::auto_with(suggested.known_in(series.samples().len()))
 }
 
 impl From<Intervals> for predict::Intervals {

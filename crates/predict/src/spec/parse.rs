@@ -36,12 +36,12 @@ const TAR_ORDER_MAX: usize = 32;
 /// The most steps that NWS judges its members on, short of all: their errors are kept.
 const NWS_RECENT_MAX: usize = 10_000;
 
-/// Steps between two fits of a candidate of AUTO unless the text says otherwise, and samples per fit: what repairs
+/// Steps between two fits of a member of AUTO's ensemble unless the text says otherwise, and samples per fit: what repairs
 /// drifting series at a cost that nobody notices.
 pub(super) const AUTO_EVERY: usize = 100;
 pub(super) const AUTO_WINDOW: usize = 600;
 
-/// Limit on the cost of AUTO's candidates unless the text sets another, in multiplications with addition per sample.
+/// Limit on the cost of AUTO's ensemble unless the text sets another, in multiplications with addition per sample.
 pub(super) const AUTO_BUDGET: u64 = 35_000;
 
 /// A budget beyond what any candidate costs.
@@ -63,7 +63,7 @@ const ETS_EXAMPLE: &str = "ETS(A,Ad,N) or ETS(A,A,N,bounds=admissible)";
 const NWS_EXAMPLE: &str = "NWS or NWS(by=mae,recent=100)";
 const TAR_EXAMPLE: &str = "TAR(2) or TAR(4,delay=2)";
 const SEASONAL_EXAMPLE: &str = "SEASONAL, SEASONAL(288) or SEASONAL(288,2016)";
-const AUTO_EXAMPLE: &str = "AUTO or AUTO(every=100,window=600,budget=35000)";
+const AUTO_EXAMPLE: &str = "AUTO, AUTO(24,168) or AUTO(every=100,window=600,budget=35000)";
 const REFIT_EXAMPLE: &str = "REFIT(AR(16),every=100,window=600)";
 
 impl FromStr for Spec {

@@ -47,8 +47,8 @@ impl Spec {
                 "seasons of s and t steps, as 288 and 2016 for a day and a week of five minutes: an outlook of hours and days; SEASONAL(s) and SEASONAL find others",
             ),
             (
-                "AUTO",
-                "several of these side by side, refitted in turn; at each lead it combines those with the smallest recent errors",
+                "AUTO(s,t)",
+                "seasons of s and t steps and models of the latest samples side by side; at each lead it uses those with the smallest recent errors; AUTO finds seasons",
             ),
             ("REFIT(model,every=n,window=n)", "any of these, refitted every n samples to the last n"),
         ]

@@ -93,7 +93,9 @@ impl Prediction {
                 speakers: Speaker::all(model),
                 season: model.season(),
                 unseen_seasons: match &fitted.spec {
-                    Spec::Seasonal { periods } => periods.steps().filter(|period| *period > n_slots as f64).collect(),
+                    Spec::Seasonal { periods } | Spec::Auto { periods, .. } => {
+                        periods.steps().filter(|period| *period > n_slots as f64).collect()
+                    }
                     _ => Vec::new(),
                 },
             },
