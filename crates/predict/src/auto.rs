@@ -130,7 +130,7 @@ impl Auto {
 
     /// Whether there is a forecast.
     pub(crate) fn is_ready(&self) -> bool {
-        self.outlook.is_ready()
+        self.outlook.is_begun()
     }
 
     /// Range of values that the quantity can have.

@@ -86,8 +86,11 @@ const AGE_YOUNG: u64 = 64;
 /// Periods without which nothing is said of a season.
 const N_PERIODS_MIN: f64 = 1.5;
 
-/// Known samples without which there is no forecast.
-const N_KNOWN_MIN: f64 = 2.0;
+/// Known samples without which an outlook of its own has no forecast.
+const N_KNOWN_MIN: f64 = 4.0;
+
+/// Known samples without which it has none as a part of an AUTO either.
+const N_BEGUN: f64 = 2.0;
 
 /// No sample counts for more: sums of squares of such are numbers still.
 const SAMPLE_MAX: f64 = 1e150;
@@ -294,6 +297,11 @@ impl Outlook {
         self.level.n() >= N_KNOWN_MIN
     }
 
+    /// Whether there are samples enough for a first guess.
+    pub(crate) fn is_begun(&self) -> bool {
+        self.level.n() >= N_BEGUN
+    }
+
     /// Returns how far the series can be seen: the longest lead for which forecasts of that length have been compared
     /// with what came. Beyond it intervals widen as a random walk's.
     #[must_use]
@@ -424,7 +432,7 @@ impl Outlook {
     }
 
     fn note(&mut self, ensemble: &[f64], heard: &impl Fn(usize) -> Option<f64>) {
-        if !self.is_ready() {
+        if !self.is_begun() {
             return;
         }
         let origin = self.clock - 1;

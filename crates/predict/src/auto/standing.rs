@@ -104,7 +104,7 @@ impl Auto {
         let outlook = Standing {
             spec: self.outlook_spec(),
             cost: cost::OF_OUTLOOK,
-            n_fits: u64::from(self.outlook.is_ready()),
+            n_fits: u64::from(self.outlook.is_begun()),
             n_failed_fits: 0,
             n_samples: self.outlook.n_known(),
             parameters: seasonal::parameters(&self.outlook)

@@ -28,7 +28,8 @@ impl Outlook {
     pub fn quantile(&self, lead: usize, probability: f64) -> Option<f64> {
         assert!(lead > 0, "the next sample has lead 1");
         check(probability);
-        self.view(&[]).at_lead(lead, [probability]).map(|[value]| value)
+        let [value] = self.ready()?.at_lead(lead, [probability])?;
+        Some(value)
     }
 
     /// The median and the central interval at one lead; `None` while there is no forecast.
@@ -38,13 +39,14 @@ impl Outlook {
     #[must_use]
     pub fn forecast_at(&self, lead: usize, confidence: Confidence) -> Option<(f64, Interval)> {
         assert!(lead > 0, "the next sample has lead 1");
-        self.view(&[]).at_lead(lead, of_interval(confidence)).map(told)
+        self.ready()?.at_lead(lead, of_interval(confidence)).map(told)
     }
 
     /// The medians and the central intervals of leads 1 to `n_leads`; empty while there is no forecast.
     #[must_use]
     pub fn forecast(&self, n_leads: usize, confidence: Confidence) -> Vec<(f64, Interval)> {
-        self.view(&[]).at_each(n_leads, of_interval(confidence)).map(told).collect()
+        let each = self.ready().map(|view| view.at_each(n_leads, of_interval(confidence)).map(told));
+        each.into_iter().flatten().collect()
     }
 
     /// [`Outlook::quantile`] of leads 1 to `n_leads`; empty while there is no forecast.
@@ -54,7 +56,13 @@ impl Outlook {
     #[must_use]
     pub fn quantiles(&self, n_leads: usize, probability: f64) -> Vec<f64> {
         check(probability);
-        self.view(&[]).at_each(n_leads, [probability]).map(|[value]| value).collect()
+        let each = self.ready().map(|view| view.at_each(n_leads, [probability]).map(|[value]| value));
+        each.into_iter().flatten().collect()
+    }
+
+    /// Returns what is forecast from here; `None` while there are too few samples.
+    fn ready(&self) -> Option<View<'_>> {
+        self.is_ready().then(|| self.view(&[]))
     }
 
     /// Returns what is forecast from here beside an ensemble, whose means are in the unit of the series, that of lead 1
@@ -75,7 +83,7 @@ impl Outlook {
     /// same ones. Where all samples were multiples of one number, so are theirs.
     #[must_use]
     pub fn paths(&self, n_paths: usize, n_leads: usize, seed: u64) -> Paths {
-        self.view(&[]).paths(n_paths, n_leads, seed)
+        self.ready().map_or_else(|| Paths::new(n_paths, n_leads), |view| view.paths(n_paths, n_leads, seed))
     }
 
     /// Returns the persistence of errors at a lead from those one step before: as on the way between the watched leads

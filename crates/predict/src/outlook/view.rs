@@ -73,7 +73,7 @@ impl<'a> View<'a> {
     /// Returns the values below which the sample at `lead` stays with these probabilities; `None` while there is no
     /// forecast.
     pub(crate) fn at_lead<const N: usize>(self, lead: usize, probabilities: [f64; N]) -> Option<[f64; N]> {
-        self.is_ready().then(|| self.at(lead, probabilities, &self.errors_at(probabilities)))
+        self.is_begun().then(|| self.at(lead, probabilities, &self.errors_at(probabilities)))
     }
 
     /// Returns the values below which the sample at each lead stays with these probabilities; none while there is no
@@ -83,8 +83,8 @@ impl<'a> View<'a> {
         n_leads: usize,
         probabilities: [f64; N],
     ) -> impl Iterator<Item = [f64; N]> + 'a {
-        let errors = if self.is_ready() { self.errors_at(probabilities) } else { Vec::new() };
-        let n_leads = if self.is_ready() { n_leads } else { 0 };
+        let errors = if self.is_begun() { self.errors_at(probabilities) } else { Vec::new() };
+        let n_leads = if self.is_begun() { n_leads } else { 0 };
         (1..=n_leads).map(move |lead| self.at(lead, probabilities, &errors))
     }
 
@@ -98,7 +98,7 @@ impl<'a> View<'a> {
         standard_errors: &mut [f64],
         reaches: Option<&mut Vec<Reach>>,
     ) {
-        if !self.is_ready() {
+        if !self.is_begun() {
             return;
         }
         let errors = self.errors_at(moments::PROBABILITIES);
@@ -128,7 +128,7 @@ impl<'a> View<'a> {
 
     /// Draws paths as [`Outlook::paths`] does.
     pub(crate) fn paths(self, n_paths: usize, n_leads: usize, seed: u64) -> Paths {
-        if !self.is_ready() {
+        if !self.is_begun() {
             return Paths::new(n_paths, n_leads);
         }
         let mut shocks = Shocks::new(n_paths, seed);
