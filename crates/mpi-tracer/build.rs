@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::{env, fs, io};
 
 use mpi_abi::Name;
-use mpi_abi::table::{Call, calls};
+use mpi_abi::table::{TableCall, calls};
 
 fn main() -> io::Result<()> {
     println!("cargo:rerun-if-changed=build.rs");
@@ -23,7 +23,7 @@ struct Layout {
     code: String,
 }
 
-fn shims(call: &Call, layouts: &mut BTreeMap<(Vec<&'static str>, bool), Layout>) -> String {
+fn shims(call: &TableCall, layouts: &mut BTreeMap<(Vec<&'static str>, bool), Layout>) -> String {
     let is_special = matches!(call.name, "MPI_Init" | "MPI_Init_thread" | "MPI_Finalize" | "MPI_Abort")
         || call.c.iter().any(|role| role.starts_with("new") || role.ends_with('*'));
     let n_layouts = layouts.len();
@@ -55,7 +55,7 @@ fn layout(name: &str, roles: &[&str], is_special: bool) -> String {
     code + "..Spec::NONE };\n}\n"
 }
 
-fn shim(call: &Call, layout: &str, name: &Name) -> String {
+fn shim(call: &TableCall, layout: &str, name: &Name) -> String {
     let Name { symbol, is_fortran, is_large, .. } = name;
     let operation = match call.name {
         "MPI_Type_free" => "None".to_owned(),

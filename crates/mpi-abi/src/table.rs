@@ -4,7 +4,7 @@ use crate::names::{Name, names};
 
 /// A line of `calls.txt`, which says what the words for arguments mean.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Call {
+pub struct TableCall {
     /// Name in C.
     pub name: &'static str,
     /// Whether it may wait for other processes or for a file.
@@ -20,12 +20,12 @@ pub struct Call {
 /// # Panics
 /// If the table does not say of a call whether it blocks.
 #[must_use]
-pub fn calls() -> Vec<Call> {
+pub fn calls() -> Vec<TableCall> {
     let lines = include_str!("../calls.txt").lines();
     lines.filter(|line| !line.starts_with('#') && !line.is_empty()).map(read).collect()
 }
 
-fn read(line: &'static str) -> Call {
+fn read(line: &'static str) -> TableCall {
     let (c, fortran) = line.split_once('|').map_or((line, None), |(c, fortran)| (c, Some(fortran)));
     let mut words = c.split_whitespace();
     let name = words.next().expect("no line is empty");
@@ -36,10 +36,10 @@ fn read(line: &'static str) -> Call {
     };
     let c: Vec<&str> = words.collect();
     let fortran = fortran.map_or_else(|| c.clone(), |list| list.split_whitespace().collect());
-    Call { name, is_blocking, c, fortran }
+    TableCall { name, is_blocking, c, fortran }
 }
 
-impl Call {
+impl TableCall {
     /// Returns all names by which programs call it.
     #[must_use]
     pub fn names(&self) -> Vec<Name> {

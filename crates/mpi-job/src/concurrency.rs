@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use mpi_trace::{ConcurrencyError, ConcurrencyHeader, ConcurrencyPage, StateKind, n_concurrency_words};
+use mpi_trace::{ConcurrencyError, ConcurrencyHeader, ConcurrencyPage, WaitKind, n_concurrency_words};
 
 use crate::{Access, Folder, JobError, Process, Segment};
 
@@ -59,7 +59,7 @@ impl ConcurrencyFile {
         let page = self.page()?;
         let is_dead = |at: &usize| {
             let process = page.rank(*at).map(|rank| Process { pid: rank.pid, started: rank.pid_started });
-            page.state(*at).kind == StateKind::Running && process.is_some_and(|process| !process.is_running())
+            page.state(*at).kind == WaitKind::Running && process.is_some_and(|process| !process.is_running())
         };
         Ok((0..page.n_ranks()).filter(is_dead).collect())
     }
@@ -81,7 +81,7 @@ impl ConcurrencyFile {
 
 #[cfg(test)]
 mod tests {
-    use mpi_trace::{ConcurrencyRank, RankState, WaitMode};
+    use mpi_trace::{ConcurrencyRank, WaitMode, WaitState};
     use tempfile::tempdir;
 
     use super::*;
@@ -99,9 +99,9 @@ mod tests {
         // The second has the number of this process, but was started before it; the third is blocked.
         for (at, started) in [(0, this.started), (1, this.started - 1), (2, this.started - 1)] {
             page.describe(at, &ConcurrencyRank { rank: 0, processor: None, pid: this.pid, pid_started: started });
-            page.set_state(at, RankState::RUNNING);
+            page.set_state(at, WaitState::RUNNING);
         }
-        page.set_state(2, RankState { kind: StateKind::Waiting, is_left: false, awaited: None });
+        page.set_state(2, WaitState { kind: WaitKind::Waiting, is_left: false, awaited: None });
         let read = ConcurrencyFile::open(&folder, Access::Read).unwrap();
         assert_eq!((read.page().unwrap().header(), read.dead().unwrap()), (header, vec![1]));
         made.remove();

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use units::Rank;
 
-pub use state::{RankState, StateKind};
+pub use state::{WaitKind, WaitState};
 
 /// Greatest number of ranks of a host.
 pub const N_HOST_RANKS_MAX: usize = (1 << RUNNING_BITS) - 1;
@@ -49,7 +49,7 @@ mod rank_word {
 /// The way in which ranks wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitMode {
-    /// As the MPI library does.
+    /// Waits are the MPI library's own.
     Library,
     /// Yielding the core between tests.
     Yield,
@@ -252,12 +252,12 @@ impl<'a> ConcurrencyPage<'a> {
 
     /// Returns the state of the rank at a position.
     #[must_use]
-    pub fn state(&self, at: usize) -> RankState {
-        RankState::of_word(self.of_rank(at, rank_word::STATE).load(Ordering::SeqCst))
+    pub fn state(&self, at: usize) -> WaitState {
+        WaitState::of_word(self.of_rank(at, rank_word::STATE).load(Ordering::SeqCst))
     }
 
     /// Sets the state of the rank at a position, as that rank alone does.
-    pub fn set_state(&self, at: usize, state: RankState) {
+    pub fn set_state(&self, at: usize, state: WaitState) {
         self.of_rank(at, rank_word::STATE).store(state.to_word(), Ordering::SeqCst);
     }
 
@@ -293,8 +293,8 @@ impl<'a> ConcurrencyPage<'a> {
         self.of_rank(at, rank_word::ENTERED + slot(call.communicator)).store(word, Ordering::SeqCst);
     }
 
-    /// Whether the rank at a position has entered this call or a later one of the communicator; `None` if it has entered
-    /// calls of so many communicators that nobody can tell.
+    /// Whether the rank at a position has entered this call or a later one of the communicator; `None` if its place in
+    /// the page was needed for another communicator since.
     #[must_use]
     pub fn has_entered(&self, at: usize, call: CollectiveCall) -> Option<bool> {
         let word = self.of_rank(at, rank_word::ENTERED + slot(call.communicator)).load(Ordering::SeqCst);

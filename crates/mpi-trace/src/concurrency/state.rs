@@ -2,9 +2,9 @@
 
 /// A rank's state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RankState {
+pub struct WaitState {
     /// Its kind.
-    pub kind: StateKind,
+    pub kind: WaitKind,
     /// Whether the call is left to the library, so that the rank may be spinning.
     pub is_left: bool,
     /// Position on the host of the one rank that it waits for, if there is one.
@@ -13,7 +13,7 @@ pub struct RankState {
 
 /// Kind of a rank's state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum StateKind {
+pub enum WaitKind {
     /// Init has not returned.
     #[default]
     Absent = 0,
@@ -33,19 +33,19 @@ pub enum StateKind {
     Ended = 7,
 }
 
-const KINDS: [StateKind; 8] = [
-    StateKind::Absent,
-    StateKind::Running,
-    StateKind::Receiving,
-    StateKind::Sending,
-    StateKind::Waiting,
-    StateKind::Collective,
-    StateKind::Other,
-    StateKind::Ended,
+const KINDS: [WaitKind; 8] = [
+    WaitKind::Absent,
+    WaitKind::Running,
+    WaitKind::Receiving,
+    WaitKind::Sending,
+    WaitKind::Waiting,
+    WaitKind::Collective,
+    WaitKind::Other,
+    WaitKind::Ended,
 ];
 const LEFT: u64 = 1 << 8;
 
-impl StateKind {
+impl WaitKind {
     /// Whether a rank in this state counts as running.
     #[must_use]
     pub fn is_running(self) -> bool {
@@ -53,11 +53,11 @@ impl StateKind {
     }
 }
 
-impl RankState {
+impl WaitState {
     /// A rank that runs.
-    pub const RUNNING: Self = Self { kind: StateKind::Running, is_left: false, awaited: None };
+    pub const RUNNING: Self = Self { kind: WaitKind::Running, is_left: false, awaited: None };
     /// A rank that has called Finalize.
-    pub const ENDED: Self = Self { kind: StateKind::Ended, is_left: false, awaited: None };
+    pub const ENDED: Self = Self { kind: WaitKind::Ended, is_left: false, awaited: None };
 
     pub(super) fn to_word(self) -> u64 {
         let awaited = self.awaited.map_or(0, |rank| u64::from(rank) + 1);

@@ -24,11 +24,10 @@ fn a_page_is_read_as_it_was_prepared() {
 fn each_state_is_read_as_it_was_set() {
     let words = words(1);
     let page = ConcurrencyPage::prepare(&words, &header(1));
-    assert_eq!(page.state(0), RankState::default());
-    for kind in [StateKind::Receiving, StateKind::Sending, StateKind::Waiting, StateKind::Collective, StateKind::Other]
-    {
+    assert_eq!(page.state(0), WaitState::default());
+    for kind in [WaitKind::Receiving, WaitKind::Sending, WaitKind::Waiting, WaitKind::Collective, WaitKind::Other] {
         for (is_left, awaited) in [(false, None), (true, Some(0)), (false, Some(4_094))] {
-            let state = RankState { kind, is_left, awaited };
+            let state = WaitState { kind, is_left, awaited };
             page.set_state(0, state);
             assert_eq!(page.state(0), state);
         }

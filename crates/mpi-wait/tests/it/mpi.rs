@@ -1,0 +1,186 @@
+//! Programs get from waiting ranks what they get from the library alone, and ranks that wait take no time.
+
+use std::os::unix::fs::DirBuilderExt;
+
+use mpi_job::{Access, ConcurrencyFile, Folder};
+use mpi_trace::{WaitKind, WaitMode};
+
+use crate::program::{Program, call};
+
+const MODES: [&str; 3] = ["library", "yield", "block"];
+/// Calls of `answers.c` whose numbers are the same on all ranks.
+const COUNTED: [(&str, u64); 5] =
+    [("MPI_Waitsome", 0), ("MPI_Sendrecv", 12), ("MPI_Mprobe", 3), ("MPI_Alltoallw", 3), ("MPI_Scan", 3)];
+
+/// The program checks each answer itself.
+#[track_caller]
+fn check_answers(library: &'static str, source: &str, n_ranks: u32, modes: &[&str]) -> Program {
+    let program = Program::compiled(library, source);
+    for mode in modes {
+        let ended = program.succeed(n_ranks, mode, &[]);
+        assert!(ended.stdout.contains("all is right"), "{mode}: {}", ended.stdout);
+    }
+    program
+}
+
+#[track_caller]
+fn check_c(library: &'static str, n_ranks: u32) {
+    let program = check_answers(library, "answers.c", n_ranks, &MODES);
+    for rank in 0..n_ranks {
+        let report = program.report(rank);
+        assert_eq!((&report[0]["mode"], &report[0]["rank"]), (&"block".into(), &rank.into()));
+        for (name, n_calls) in COUNTED {
+            let counted = &call(&report, name).unwrap()["calls"];
+            assert!(n_calls == 0 || counted == n_calls, "{name}: {counted}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs Open MPI: scripts/test.sh mpi"]
+fn answers_statuses_and_errors_are_those_of_open_mpi() {
+    check_c("openmpi", 4);
+}
+
+#[test]
+#[ignore = "needs MPICH: scripts/test.sh mpi"]
+fn answers_statuses_and_errors_are_those_of_mpich() {
+    check_c("mpich", 3);
+}
+
+#[test]
+#[ignore = "needs Open MPI: scripts/test.sh mpi"]
+fn programs_in_fortran_get_answers_of_open_mpi() {
+    for source in ["answers.f90", "answers_f08.f90"] {
+        let program = check_answers("openmpi", source, 3, &["block"]);
+        assert_eq!(call(&program.report(0), "MPI_Recv").unwrap()["calls"], 6, "{source}");
+    }
+}
+
+#[test]
+#[ignore = "needs MPICH: scripts/test.sh mpi"]
+fn programs_in_fortran_get_answers_of_mpich() {
+    for source in ["answers.f90", "answers_f08.f90"] {
+        let program = check_answers("mpich", source, 3, &["block"]);
+        assert_eq!(call(&program.report(0), "MPI_Recv").unwrap()["calls"], 6, "{source}");
+    }
+}
+
+/// All ranks but one wait in each kind of call, while that one computes.
+#[track_caller]
+fn check_idle(library: &'static str) {
+    let program = Program::compiled(library, "waiting.c");
+    program.succeed(8, "block", &["400"]);
+    for rank in 0..8 {
+        let report = program.report(rank);
+        let totals = report.last().unwrap();
+        let seconds = |key: &str| totals[key].as_f64().unwrap();
+        let run = seconds("run_seconds");
+        assert!(run > 4.0 * 0.4, "{totals}");
+        let levels = &totals["tlp_seconds"];
+        if rank == 0 {
+            assert!(seconds("user_seconds") > 0.3 * run && seconds("blocked_seconds") < 0.1 * run, "{totals}");
+            let levels: Vec<f64> = levels.as_array().unwrap().iter().map(|level| level.as_f64().unwrap()).collect();
+            assert_eq!(levels.len(), 9);
+            let sum: f64 = levels.iter().sum();
+            assert!((sum - run).abs() < 1e-6 * run && levels[1] > 0.9 * run, "{levels:?}, {run}");
+        } else {
+            let taken = seconds("user_seconds") + seconds("system_seconds");
+            assert!(taken < 0.01 * run, "rank {rank} took {taken} of {run}");
+            assert!(levels.is_null() && seconds("blocked_seconds") > 0.9 * run, "{totals}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs Open MPI: scripts/test.sh mpi"]
+fn seven_ranks_that_wait_take_no_time_under_open_mpi() {
+    check_idle("openmpi");
+}
+
+#[test]
+#[ignore = "needs MPICH: scripts/test.sh mpi"]
+fn seven_ranks_that_wait_take_no_time_under_mpich() {
+    check_idle("mpich");
+}
+
+#[track_caller]
+fn check_dead(library: &'static str) {
+    let program = Program::compiled(library, "killed.c");
+    std::fs::DirBuilder::new().mode(0o700).create(program.job()).unwrap();
+    let ended = program.run(2, &["mpi_wait"], &[], &[("FORETOP_MPI_WAIT", "block")]);
+    assert!(!ended.is_well, "{}", ended.stdout);
+    let file = ConcurrencyFile::open(&Folder::open(&program.job()).unwrap(), Access::Read).unwrap();
+    let page = file.page().unwrap();
+    assert_eq!((page.n_ranks(), page.header().mode), (2, WaitMode::Block));
+    assert_eq!((page.state(0).kind, page.state(0).awaited), (WaitKind::Receiving, Some(1)));
+    assert_eq!(file.dead().unwrap(), [1]);
+}
+
+#[test]
+#[ignore = "needs Open MPI: scripts/test.sh mpi"]
+fn a_rank_that_is_killed_while_it_runs_is_found_under_open_mpi() {
+    check_dead("openmpi");
+}
+
+#[test]
+#[ignore = "needs MPICH: scripts/test.sh mpi"]
+fn a_rank_that_is_killed_while_it_runs_is_found_under_mpich() {
+    check_dead("mpich");
+}
+
+#[track_caller]
+fn check_threads(library: &'static str) {
+    check_answers(library, "threads.c", 2, &["block"]);
+}
+
+#[test]
+#[ignore = "needs Open MPI: scripts/test.sh mpi"]
+fn several_threads_wait_under_open_mpi() {
+    check_threads("openmpi");
+}
+
+#[test]
+#[ignore = "needs MPICH: scripts/test.sh mpi"]
+fn several_threads_wait_under_mpich() {
+    check_threads("mpich");
+}
+
+#[test]
+#[ignore = "needs Open MPI: scripts/test.sh mpi"]
+fn ranks_bind_themselves_to_the_cores_that_are_asked_for() {
+    let program = Program::compiled("openmpi", "waiting.c");
+    let two = std::thread::available_parallelism().unwrap().get().min(2);
+    for (placing, expected) in [("blocked", [0, 0, 1, 1]), ("cyclic", [0, 1, 0, 1])] {
+        let settings = [("FORETOP_MPI_PROCESSORS", two.to_string()), ("FORETOP_MPI_PLACING", placing.to_owned())];
+        let settings = settings.each_ref().map(|(name, value)| (*name, value.as_str()));
+        let ended = program.run(4, &["mpi_wait"], &["1"], &settings);
+        assert!(ended.is_well && ended.stderr.is_empty(), "{}", ended.stderr);
+        let on: Vec<u64> = (0..4).map(|rank| program.report(rank)[0]["processor"].as_u64().unwrap()).collect();
+        // The cores may have any numbers.
+        let is_second: Vec<bool> = on.iter().map(|core| *core != on[0]).collect();
+        assert_eq!(is_second, expected.map(|at| two == 2 && at == 1), "{placing}: {on:?}");
+    }
+    let ended = program.run(2, &["mpi_wait"], &["1"], &[("FORETOP_MPI_PROCESSORS", "2000")]);
+    assert!(ended.is_well && ended.stderr.contains("FORETOP_MPI_PROCESSORS: ranks of this host may use"));
+    assert_eq!((ended.stderr.lines().count(), &program.report(1)[0]["processor"]), (1, &serde_json::Value::Null));
+}
+
+#[test]
+#[ignore = "needs MPICH: scripts/test.sh mpi"]
+fn a_mode_that_is_not_there_is_named_once_and_the_program_runs() {
+    let program = Program::compiled("mpich", "waiting.c");
+    let ended = program.run(2, &["mpi_wait"], &["1"], &[("FORETOP_MPI_WAIT", "spin")]);
+    assert!(ended.is_well && ended.stderr.contains("`spin`") && ended.stderr.lines().count() == 1, "{}", ended.stderr);
+    assert_eq!(program.report(0)[0]["mode"], "library");
+}
+
+/// Reductions, messages of objects and matched probes of a program that nobody here compiled.
+#[test]
+#[ignore = "needs Open MPI and mpi4py: scripts/test.sh mpi"]
+fn a_program_in_python_gets_its_answers() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/answers.py");
+    let program = Program::words("openmpi", &["/usr/bin/python3", path.to_str().unwrap()]);
+    let ended = program.succeed(3, "block", &[]);
+    assert!(ended.stdout.contains("all is right"), "{}", ended.stdout);
+}
