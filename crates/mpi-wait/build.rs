@@ -77,8 +77,8 @@ fn effect(call: &TableCall) -> String {
         "Start" | "Startall" => "CallEffect::Started",
         "Recv" | "Mrecv" => "CallEffect::Received",
         "Sendrecv" | "Sendrecv_replace" => "CallEffect::Exchanged",
-        _ if stem.ends_with("send_init") && is_message => "CallEffect::Prepared",
-        _ if is_message && stem.contains("send") => "CallEffect::Sent",
+        _ if is_message && stem.to_ascii_lowercase().ends_with("send_init") => "CallEffect::Prepared",
+        _ if is_message && stem.to_ascii_lowercase().contains("send") => "CallEffect::Sent",
         _ => "CallEffect::None",
     }
     .to_owned()

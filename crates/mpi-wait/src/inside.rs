@@ -13,7 +13,8 @@ pub(crate) struct InsideCall;
 impl InsideCall {
     /// Returns `None` if the thread is in one already: MPICH's Fortran functions call those of C.
     pub(crate) fn enter() -> Option<Self> {
-        (!IS_INSIDE.replace(true)).then_some(Self)
+        // A value that is made and dropped would leave the call.
+        (!IS_INSIDE.replace(true)).then(|| Self)
     }
 }
 
@@ -31,4 +32,17 @@ pub(crate) fn mark_first() {
 /// Whether this thread stands for its rank: it called Init.
 pub(crate) fn is_first() -> bool {
     IS_FIRST.get()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_inside_of_another_never_are_the_programs() {
+        let outer = InsideCall::enter();
+        assert!(outer.is_some() && InsideCall::enter().is_none() && InsideCall::enter().is_none());
+        drop(outer);
+        assert!(InsideCall::enter().is_some());
+    }
 }

@@ -19,6 +19,7 @@ use crate::call::guarded;
 use crate::communicator::KnownHandles;
 use crate::inside;
 use crate::members::JobMembers;
+use crate::offer;
 use crate::report;
 use crate::settings::WaitSettings;
 use crate::tally::CallTallies;
@@ -36,6 +37,8 @@ pub(crate) struct WaitJob {
     pub(crate) tallies: CallTallies,
     /// Whether ranks of other hosts may send messages.
     pub(crate) is_far_possible: bool,
+    /// Whether collective calls may go over trees.
+    pub(crate) has_trees: bool,
     /// Whether more ranks than cores are here.
     pub(crate) is_crowded: bool,
     pub(crate) settings: WaitSettings,
@@ -151,6 +154,7 @@ impl WaitJob {
             mpi,
             mode,
             is_far_possible: members.is_spread() || is_spawned || page.is_none(),
+            has_trees: offer::is_possible(),
             is_crowded: members.here.len() > n_cores,
             members,
             page,

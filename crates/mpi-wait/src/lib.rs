@@ -17,6 +17,7 @@ mod exchange;
 mod inside;
 mod job;
 mod members;
+mod offer;
 mod pause;
 mod report;
 mod settings;

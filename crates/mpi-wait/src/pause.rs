@@ -9,14 +9,12 @@ use crate::bell::{RankBell, WokenBy};
 use crate::job::WaitJob;
 use crate::wake::EnteredCall;
 
-/// Number of tests before a rank with a core of its own sleeps; about 20 us. Waking a sleeper takes as long.
-const N_TESTS: u32 = 100;
-/// The same for ranks that share cores: whoever is waited for may be waiting for this very core.
+/// Time for which a rank with a core of its own tests before it sleeps. Waking a sleeper takes about as long.
+const SPIN_NS: u64 = 50_000;
+/// Number of tests of ranks that share cores: whoever is waited for may be waiting for this very core.
 const N_TESTS_CROWDED: u32 = 4;
-/// Number of times that a rank yields its core before it sleeps, and in a collective call after it was rung: all
-/// members are about to pass it then, in several stages.
+/// Number of times that a rank yields its core before it sleeps.
 const N_YIELDS: u32 = 2;
-const N_YIELDS_TOGETHER: u32 = 50;
 /// First and last limit of a sleep, which is to end by a ring: 31 ranks that wait in vain take 0.3 % of a core by the
 /// last.
 const SLEEP_MIN: Duration = Duration::from_millis(1);
@@ -32,8 +30,6 @@ pub(crate) struct RankWait<'a> {
     /// Whether a rank that does not ring may end it.
     pub(crate) is_far: bool,
     pub(crate) entered: Option<EnteredCall<'a>>,
-    /// Whether all members of the collective call are about to pass it.
-    pub(crate) is_together: bool,
 }
 
 /// A stretch of time in which this rank counts as blocked.
@@ -88,54 +84,90 @@ pub(crate) fn until(job: &WaitJob, waiting: &RankWait<'_>, mut test: impl FnMut(
 }
 
 fn sleep_until(job: &WaitJob, waiting: &RankWait<'_>, test: &mut dyn FnMut() -> bool) {
-    let n_tests = if job.is_crowded { N_TESTS_CROWDED } else { N_TESTS };
-    for _ in 0..n_tests {
-        if test() {
-            return;
-        }
-        std::hint::spin_loop();
+    if spin(job, test) {
+        return;
     }
     // Another thread than the first has no bell.
     let bell = job.own_page().map(|page| RankBell::of(&page, job.members.own));
     let is_far = waiting.is_far || bell.is_none();
     let (mut limit, limit_max) = if is_far { (NAP_MIN, NAP_MAX) } else { (SLEEP_MIN, SLEEP_MAX) };
-    let mut n_yields = if waiting.is_together { N_YIELDS_TOGETHER } else { N_YIELDS };
-    let mut n_hints = waiting.entered.map_or(0, |entered| n_stages(entered.communicator.others.len()));
+    let mut hints = waiting.entered.map(|entered| Hints::new(job, entered));
+    let mut woken = WokenBy::Timeout;
     loop {
-        for _ in 0..n_yields {
-            std::thread::yield_now();
+        if let Some(bell) = bell {
+            let armed = bell.arm();
             if test() {
                 return;
             }
+            if let Some(hints) = &mut hints {
+                hints.give(woken);
+            }
+            woken = armed.sleep(limit);
+        } else {
+            clock::sleep(limit);
         }
-        let woken = match bell {
-            Some(bell) => {
-                let armed = bell.arm();
-                if test() {
-                    return;
-                }
-                armed.sleep(limit)
-            }
-            None => {
-                clock::sleep(limit);
-                WokenBy::Timeout
-            }
-        };
         if test() {
             return;
         }
-        n_yields = 0;
         if woken == WokenBy::Timeout {
             limit = (limit * 2).min(limit_max);
-        } else if let Some(entered) = &waiting.entered
-            && n_hints > 0
-        {
-            // The call has stages. What this rank has just sent may be what another one sleeps for.
-            n_hints -= 1;
-            n_yields = N_YIELDS_TOGETHER;
-            job.ring_in_collective(entered);
+        } else if hints.is_some() && yield_for(N_YIELDS, test) {
+            return;
         }
     }
+}
+
+/// Rings in a collective call, which has stages: what this rank has sent in its tests may be what another one sleeps
+/// for, and nobody sees what that was.
+struct Hints<'a> {
+    job: &'a WaitJob,
+    entered: EnteredCall<'a>,
+    /// Whether all members have come, so that none has anything else to do before the data are through.
+    is_about_to_pass: bool,
+    n_left: u32,
+}
+
+impl<'a> Hints<'a> {
+    fn new(job: &'a WaitJob, entered: EnteredCall<'a>) -> Self {
+        let n_left = n_stages(entered.communicator.others.len());
+        Self { job, entered, is_about_to_pass: false, n_left }
+    }
+
+    /// Rings the other members before a sleep. Until all have come, only those who were rung ring in turn, and a few
+    /// times: ranks that wait for a late one would keep each other awake.
+    fn give(&mut self, woken: WokenBy) {
+        self.is_about_to_pass = self.is_about_to_pass || self.job.is_about_to_pass(&self.entered);
+        if !self.is_about_to_pass {
+            if woken == WokenBy::Timeout || self.n_left == 0 {
+                return;
+            }
+            self.n_left -= 1;
+        }
+        self.job.ring_in_collective(&self.entered);
+    }
+}
+
+/// Tests for a moment, and returns whether a test succeeded.
+fn spin(job: &WaitJob, test: &mut dyn FnMut() -> bool) -> bool {
+    if job.is_crowded {
+        return (0..N_TESTS_CROWDED).any(|_| test()) || yield_for(N_YIELDS, test);
+    }
+    // Processes of others may want the core, among them those that this rank waits for.
+    let until_ns = monotonic_ns() + SPIN_NS;
+    while monotonic_ns() < until_ns {
+        if yield_for(1, test) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Yields the core so many times, and returns whether a test after that succeeded.
+fn yield_for(n: u32, test: &mut dyn FnMut() -> bool) -> bool {
+    (0..n).any(|_| {
+        std::thread::yield_now();
+        test()
+    })
 }
 
 /// Returns the number of stages in which as many other ranks take part in a call, and one more for the way back.

@@ -50,7 +50,10 @@ impl ProgramCall<'_> {
         // SAFETY: as the caller says; the functions are there.
         unsafe {
             match &self.site().way {
-                CallWay::Start { start, test } if are_there(&[start, test]) => Some(self.start(start, test)),
+                CallWay::Start { start, test } if are_there(&[start, test]) => {
+                    let is_offered = self.job.has_trees && matches!(self.site().spec.effect, CallEffect::Collective(_));
+                    Some(if is_offered { self.offer(start, test) } else { self.start(start, test) })
+                }
                 CallWay::Test { test, flag_at } if are_there(&[test]) => Some(self.test(test, *flag_at)),
                 CallWay::Exchange { send, receive, test } if are_there(&[send, receive, test]) => {
                     Some(self.exchange([send, receive, test]))
@@ -63,7 +66,7 @@ impl ProgramCall<'_> {
 
     /// # Safety
     /// As of [`ProgramCall::leave`], and the functions take the call's arguments with a request instead of a status.
-    unsafe fn start(&self, start: &Function, test: &Function) -> MadeCall {
+    pub(crate) unsafe fn start(&self, start: &Function, test: &Function) -> MadeCall {
         let own = self.arguments.own();
         let own = &own[..self.site().spec.status.index().unwrap_or(own.len())];
         let mut request = 0_usize;
@@ -75,8 +78,10 @@ impl ProgramCall<'_> {
             return MadeCall { code, ..MadeCall::default() };
         }
         self.job.ring_after(&self.arguments, self.communicator);
-        let is_together = entered.is_some_and(|entered| self.job.ring_at_entry(&entered));
-        let waiting = RankWait { entered, is_together, ..self.waiting() };
+        if let Some(entered) = &entered {
+            self.job.ring_at_entry(entered);
+        }
+        let waiting = RankWait { entered, ..self.waiting() };
         let mut room = StatusSpace::default();
         let status = self.status(&mut room);
         // SAFETY: as the caller says.
@@ -144,11 +149,11 @@ impl ProgramCall<'_> {
 
     /// Returns a wait of this call.
     pub(crate) fn waiting(&self) -> RankWait<'static> {
-        RankWait { state: self.state(), is_far: self.is_far(), entered: None, is_together: false }
+        RankWait { state: self.state(), is_far: self.is_far(), entered: None }
     }
 
     /// Returns the state in which the rank waits for this call.
-    fn state(&self) -> WaitState {
+    pub(crate) fn state(&self) -> WaitState {
         let spec = self.site().spec;
         let kind = match (spec.effect, &self.site().way) {
             (CallEffect::Sent | CallEffect::Exchanged, _) => WaitKind::Sending,

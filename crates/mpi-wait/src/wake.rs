@@ -22,7 +22,6 @@ pub(crate) struct EnteredCall<'a> {
     shape: DataFlow,
     /// Position of the root on this host.
     root: Option<u32>,
-    is_root: bool,
 }
 
 impl<'a> EnteredCall<'a> {
@@ -39,7 +38,7 @@ impl<'a> EnteredCall<'a> {
             page.enter(job.members.own, call);
         }
         let root = arguments.int(arguments.site.spec.peer).unwrap_or(-1);
-        Some(Self { communicator, call, shape, root: communicator.peer(root), is_root: root == communicator.rank })
+        Some(Self { communicator, call, shape, root: communicator.peer(root) })
     }
 }
 
@@ -100,23 +99,32 @@ impl WaitJob {
         }
     }
 
-    /// Rings the members that this rank's coming to a collective call may bring forward. Returns whether all members of
-    /// this host are about to pass the call.
-    pub(crate) fn ring_at_entry(&self, entered: &EnteredCall<'_>) -> bool {
-        let has_come = |at: u32| {
-            let own = at as usize == self.members.own;
-            own || self.page.is_none_or(|page| page.has_entered(at as usize, entered.call) != Some(false))
-        };
-        let have_all_come = entered.communicator.others.iter().all(|at| has_come(*at));
-        if self.is_any_asleep() {
-            match entered.shape {
-                DataFlow::All if !have_all_come => {}
-                DataFlow::FromRoot if !entered.is_root && entered.root.is_some_and(|root| !has_come(root)) => {}
-                DataFlow::ToRoot if !have_all_come => self.ring_members(entered, entered.root),
-                _ => self.ring_members(entered, None),
-            }
+    /// Rings the members that this rank's coming to a collective call may bring forward.
+    pub(crate) fn ring_at_entry(&self, entered: &EnteredCall<'_>) {
+        if !self.is_any_asleep() {
+            return;
         }
-        have_all_come && entered.shape == DataFlow::All
+        match entered.shape {
+            DataFlow::All if !self.have_all_come(entered) => {}
+            DataFlow::FromRoot if entered.root.is_some_and(|root| !self.has_come(root, entered)) => {}
+            DataFlow::ToRoot if !self.have_all_come(entered) => self.ring_members(entered, entered.root),
+            _ => self.ring_members(entered, None),
+        }
+    }
+
+    /// Whether all members have come to a collective call of this host alone, so that nobody has to wait for long.
+    pub(crate) fn is_about_to_pass(&self, entered: &EnteredCall<'_>) -> bool {
+        !entered.communicator.is_spread && self.have_all_come(entered)
+    }
+
+    fn have_all_come(&self, entered: &EnteredCall<'_>) -> bool {
+        entered.communicator.others.iter().all(|at| self.has_come(*at, entered))
+    }
+
+    /// Whether the rank at a position has come to a call. If the page does not say, it counts as if it had.
+    fn has_come(&self, at: u32, entered: &EnteredCall<'_>) -> bool {
+        let is_own = at as usize == self.members.own;
+        is_own || self.page.is_none_or(|page| page.has_entered(at as usize, entered.call) != Some(false))
     }
 
     /// Rings all other members that sleep in the same collective call.

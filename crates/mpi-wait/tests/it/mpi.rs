@@ -3,7 +3,8 @@
 use std::os::unix::fs::DirBuilderExt;
 
 use mpi_job::{Access, ConcurrencyFile, Folder};
-use mpi_trace::{WaitKind, WaitMode};
+use mpi_trace::{Subject, WaitKind, WaitMode};
+use mpi_tree::{Between, Forest, Grain, Host, Layout, Order, Rule, Shape, Tree, Wake};
 
 use crate::program::{Program, call};
 
@@ -183,4 +184,72 @@ fn a_program_in_python_gets_its_answers() {
     let program = Program::words("openmpi", &["/usr/bin/python3", path.to_str().unwrap()]);
     let ended = program.succeed(3, "block", &[]);
     assert!(ended.stdout.contains("all is right"), "{}", ended.stdout);
+}
+
+/// A tree file for ranks of one host.
+fn trees(n_ranks: u32) -> String {
+    let hosts = [Host { name: "h0".into(), cluster: None, ranks: (0..n_ranks).collect() }];
+    let layout = Layout {
+        shape: Shape::Binomial,
+        grain: Grain::Rank,
+        inside: None,
+        between: Between::Reduce,
+        order: Order::Fixed,
+        wake: Wake::Futex,
+    };
+    let rule = Rule { operation: None, bytes_max: None, tree: 0 };
+    let trees = vec![Tree::make("all", &hosts, &layout)];
+    Forest { epoch: 0, hosts: hosts.to_vec(), trees, rules: vec![rule] }.to_text()
+}
+
+/// Number of calls that the tracer recorded on a rank.
+fn n_recorded(program: &Program, rank: u32) -> usize {
+    let end = format!(".{rank}.ftrace");
+    let mut paths =
+        std::fs::read_dir(program.folder().join("foretop-trace")).unwrap().map(|entry| entry.unwrap().path());
+    let path = paths.find(|path| path.to_str().unwrap().ends_with(&end)).expect("the tracer left a file");
+    let mut reader = mpi_trace::file::Reader::new(std::io::BufReader::new(std::fs::File::open(path).unwrap())).unwrap();
+    let mut n_calls = 0;
+    while let Some(part) = reader.part().unwrap() {
+        if let mpi_trace::file::Part::Events { events, .. } = part {
+            n_calls += events.iter().filter(|event| matches!(event.subject, Subject::Call { .. })).count();
+        }
+    }
+    n_calls
+}
+
+#[track_caller]
+fn check_between(library: &'static str, source: &str) {
+    let program = Program::compiled(library, source);
+    let file = program.folder().join("trees.toml");
+    std::fs::write(&file, trees(3)).unwrap();
+    let settings = [
+        ("FORETOP_MPI_WAIT", "block"),
+        ("FORETOP_MPI_TREE", file.to_str().unwrap()),
+        ("FORETOP_MPI_EMULATED_HOSTS", "1"),
+        ("FORETOP_MPI_RING", "65536"),
+    ];
+    let ended = program.run(3, &["mpi_tracer", "mpi_wait", "mpi_coll"], &[], &settings);
+    assert!(ended.is_well && ended.stderr.is_empty(), "{}{}", ended.stdout, ended.stderr);
+    assert!(ended.stdout.contains("all is right"), "{}", ended.stdout);
+    let report = program.report(1);
+    let n_counted: u64 = report.iter().filter_map(|object| object["calls"].as_u64()).sum();
+    // Init and Finalize are not counted.
+    assert_eq!(n_recorded(&program, 1) as u64, n_counted + 2);
+    let trees = std::fs::read_to_string(program.folder().join("foretop-trace/coll-1.jsonl")).unwrap();
+    assert!(trees.contains("\"tree\":\"all\"") && trees.contains("\"operation\":\"allreduce\""), "{trees}");
+}
+
+#[test]
+#[ignore = "needs Open MPI: scripts/test.sh mpi"]
+fn between_tracer_and_trees_each_call_is_recorded_and_counted_once_under_open_mpi() {
+    check_between("openmpi", "answers.c");
+    check_between("openmpi", "answers.f90");
+}
+
+#[test]
+#[ignore = "needs MPICH: scripts/test.sh mpi"]
+fn between_tracer_and_trees_each_call_is_recorded_and_counted_once_under_mpich() {
+    check_between("mpich", "answers.c");
+    check_between("mpich", "answers_f08.f90");
 }
