@@ -164,7 +164,7 @@ fn sibling(call: &TableCall, calls: &[TableCall], name: &Name, other: &str) -> S
         return other.to_ascii_uppercase();
     }
     let mut style = symbol[call.name.len()..].to_owned();
-    if !other_call.has_counts() {
+    if matches!(other, "MPI_Test" | "MPI_Testall" | "MPI_Testany" | "MPI_Testsome" | "MPI_Iprobe" | "MPI_Improbe") {
         // A call without a choice buffer has one name for both kinds of buffers and counts.
         style = style.replace("f08ts", "f08").replace("_large", "");
     }
