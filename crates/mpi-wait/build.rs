@@ -57,7 +57,7 @@ fn field(role: &str) -> Option<&str> {
         "type*" => "type_given_up",
         "newrequest" => "newrequest",
         "request" | "requests" => "requests",
-        "number" => "number",
+        "number" | "level" => role,
         _ => return None,
     })
 }

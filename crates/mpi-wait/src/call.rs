@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use clock::monotonic_ns;
 use mpi_abi::invoke;
-use mpi_trace::WaitMode;
+use mpi_trace::{Operation, WaitMode};
 
 use crate::arguments::CallArguments;
 use crate::bytes;
@@ -70,6 +70,9 @@ unsafe fn counted(job: &WaitJob, arguments: CallArguments<'_>) -> c_int {
     }
     let communicator = guarded(|| job.known.communicator(job.mpi, &job.members, &arguments)).flatten();
     let communicator = communicator.as_deref();
+    if let (Some(Operation::PCONTROL), Some(level)) = (spec.operation, arguments.int(spec.level)) {
+        guarded(|| job.mark(level));
+    }
     let call = ProgramCall { job, arguments, communicator };
     let start = monotonic_ns();
     // SAFETY: as the caller says.

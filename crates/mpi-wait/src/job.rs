@@ -10,9 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clock::monotonic_ns;
 use mpi_abi::{Failed, Mpi};
 use mpi_job::{Access, ConcurrencyFile, Folder, Process};
-use mpi_trace::{
-    Concurrency, ConcurrencyHeader, ConcurrencyPage, ConcurrencyRank, N_HOST_RANKS_MAX, WaitMode, WaitState,
-};
+use mpi_trace::{ConcurrencyHeader, ConcurrencyPage, ConcurrencyRank, N_HOST_RANKS_MAX, WaitMode, WaitState};
 
 use crate::binding::AllowedCores;
 use crate::call::guarded;
@@ -20,10 +18,9 @@ use crate::communicator::KnownHandles;
 use crate::inside;
 use crate::members::JobMembers;
 use crate::offer;
-use crate::report;
+use crate::report::{self, CountedUntil, Marks};
 use crate::settings::WaitSettings;
 use crate::tally::CallTallies;
-use crate::usage::ProcessUsage;
 
 /// A rank of a job, from Init's return on.
 #[derive(Debug)]
@@ -45,18 +42,12 @@ pub(crate) struct WaitJob {
     /// The core that it is bound to.
     pub(crate) processor: Option<u32>,
     pub(crate) rank: i32,
-    pub(crate) began: JobStart,
+    /// Counts when Init returned.
+    pub(crate) began: CountedUntil,
+    pub(crate) marks: Marks,
     folder: Option<Folder>,
     status_ignore: [usize; 2],
     process: Process,
-}
-
-/// The moment at which Init returned.
-#[derive(Debug)]
-pub(crate) struct JobStart {
-    pub(crate) at_ns: u64,
-    pub(crate) usage: ProcessUsage,
-    pub(crate) concurrency: Option<Concurrency>,
 }
 
 static JOB: OnceLock<WaitJob> = OnceLock::new();
@@ -148,8 +139,7 @@ impl WaitJob {
         mpi.barrier(world)?;
         let n_cores = members.cores().list().len();
         let n_cores = settings.n_processors.map_or(n_cores, |n_processors| n_processors.min(n_cores));
-        let at_ns = monotonic_ns();
-        let concurrency = page.filter(|_| members.own == 0).map(|page| page.concurrency(at_ns));
+        let began = CountedUntil::now(0, page.filter(|_| members.own == 0).as_ref());
         Ok(Self {
             mpi,
             mode,
@@ -163,7 +153,8 @@ impl WaitJob {
             settings,
             processor,
             rank,
-            began: JobStart { at_ns, usage: ProcessUsage::now(), concurrency },
+            began,
+            marks: Marks::default(),
             // Somebody else made the folder and will remove it, as `foretop mpi trace` does.
             folder: if given.is_some() { None } else { folder.ok() },
             status_ignore: mpi.fortran_status_ignore(),

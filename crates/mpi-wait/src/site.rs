@@ -119,6 +119,8 @@ pub(crate) struct CallSpec {
     pub(crate) requests: ArgumentPlace,
     /// The place of the number of requests.
     pub(crate) number: ArgumentPlace,
+    /// The place of the level of `MPI_Pcontrol`.
+    pub(crate) level: ArgumentPlace,
 }
 
 impl ArgumentPlace {
@@ -163,5 +165,6 @@ impl CallSpec {
         newrequest: ArgumentPlace::NOWHERE,
         requests: ArgumentPlace::NOWHERE,
         number: ArgumentPlace::NOWHERE,
+        level: ArgumentPlace::NOWHERE,
     };
 }

@@ -6,6 +6,8 @@ use mpi_job::{Access, ConcurrencyFile, Folder};
 use mpi_trace::{Subject, WaitKind, WaitMode};
 use mpi_tree::{Between, Forest, Grain, Host, Layout, Order, Rule, Shape, Tree, Wake};
 
+use serde_json::Value;
+
 use crate::program::{Program, call};
 
 const MODES: [&str; 3] = ["library", "yield", "block"];
@@ -78,17 +80,20 @@ fn check_idle(library: &'static str) {
         let seconds = |key: &str| totals[key].as_f64().unwrap();
         let run = seconds("run_seconds");
         assert!(run > 4.0 * 0.4, "{totals}");
+        let marks: Vec<&Value> = report.iter().filter(|object| !object["level"].is_null()).collect();
+        assert!(marks.len() == 5 && marks.iter().zip(0..).all(|(mark, level)| mark["level"] == level), "{marks:?}");
+        assert!(marks.is_sorted_by_key(|mark| mark["run_seconds"].as_f64().unwrap()));
         let levels = &totals["tlp_seconds"];
         if rank == 0 {
-            assert!(seconds("user_seconds") > 0.3 * run && seconds("blocked_seconds") < 0.1 * run, "{totals}");
+            assert!(seconds("blocked_seconds") < 0.5 * run, "{totals}");
             let levels: Vec<f64> = levels.as_array().unwrap().iter().map(|level| level.as_f64().unwrap()).collect();
-            assert_eq!(levels.len(), 9);
             let sum: f64 = levels.iter().sum();
-            assert!((sum - run).abs() < 1e-6 * run && levels[1] > 0.9 * run, "{levels:?}, {run}");
+            assert!((sum - run).abs() < 1e-6 && levels.len() == 9, "{levels:?} are not {run}");
+            assert!(levels[1] > 0.5 * run, "{levels:?}, {run}");
         } else {
             let taken = seconds("user_seconds") + seconds("system_seconds");
             assert!(taken < 0.01 * run, "rank {rank} took {taken} of {run}");
-            assert!(levels.is_null() && seconds("blocked_seconds") > 0.9 * run, "{totals}");
+            assert!(levels.is_null() && seconds("blocked_seconds") > 0.5 * run, "{totals}");
         }
     }
 }
@@ -164,7 +169,7 @@ fn ranks_bind_themselves_to_the_cores_that_are_asked_for() {
     }
     let ended = program.run(2, &["mpi_wait"], &["1"], &[("FORETOP_MPI_PROCESSORS", "2000")]);
     assert!(ended.is_well && ended.stderr.contains("FORETOP_MPI_PROCESSORS: ranks of this host may use"));
-    assert_eq!((ended.stderr.lines().count(), &program.report(1)[0]["processor"]), (1, &serde_json::Value::Null));
+    assert_eq!((ended.stderr.lines().count(), &program.report(1)[0]["processor"]), (1, &Value::Null));
 }
 
 #[test]
@@ -184,6 +189,37 @@ fn a_program_in_python_gets_its_answers() {
     let program = Program::words("openmpi", &["/usr/bin/python3", path.to_str().unwrap()]);
     let ended = program.succeed(3, "block", &[]);
     assert!(ended.stdout.contains("all is right"), "{}", ended.stdout);
+}
+
+/// Relaxation of a grid that is the same on any number of ranks. `scripts/test.sh` builds the program.
+#[track_caller]
+fn check_sor(library: &'static str) {
+    let tested = std::env::var_os("FORETOP_MPI_TESTED").expect("scripts/test.sh says where the programs are");
+    let path = std::path::PathBuf::from(tested).join(library).join("debug/foretop-miniapp");
+    let program = Program::words(library, &[path.to_str().unwrap()]);
+    let mut sums = Vec::new();
+    for (n_ranks, preloaded, mode) in
+        [(2, [].as_slice(), "library"), (2, &["mpi_wait"], "yield"), (4, &["mpi_wait"], "block")]
+    {
+        let arguments = ["sor", "--points", "60", "--iterations", "40", "--format", "json"];
+        let ended = program.run(n_ranks, preloaded, &arguments, &[("FORETOP_MPI_WAIT", mode)]);
+        assert!(ended.is_well, "{mode}: {}{}", ended.stdout, ended.stderr);
+        let of_sor = ended.stdout.lines().find(|line| line.contains("miniapp.sor")).unwrap();
+        sums.push(serde_json::from_str::<Value>(of_sor).unwrap()["checksum"].clone());
+    }
+    assert!(sums.iter().all(|sum| sum.is_string() && *sum == sums[0]), "{sums:?}");
+}
+
+#[test]
+#[ignore = "needs the programs for Open MPI: scripts/test.sh mpi"]
+fn relaxation_has_the_same_checksum_under_open_mpi() {
+    check_sor("openmpi");
+}
+
+#[test]
+#[ignore = "needs the programs for MPICH: scripts/test.sh mpi"]
+fn relaxation_has_the_same_checksum_under_mpich() {
+    check_sor("mpich");
 }
 
 /// A tree file for ranks of one host.

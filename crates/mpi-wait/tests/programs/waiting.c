@@ -31,6 +31,7 @@ int main(int argc, char **argv) {
             MPI_Probe(0, way, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             MPI_Recv(&value, 1, MPI_INT, 0, way, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         }
+        MPI_Pcontrol(way);
         if (way == 3) MPI_Barrier(MPI_COMM_WORLD);
         if (way == 4) MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     }
