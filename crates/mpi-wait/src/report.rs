@@ -28,7 +28,7 @@ pub(crate) struct CountedUntil {
     blocked_ns: u64,
     usage: ProcessUsage,
     kernel: Option<KernelNote>,
-    /// Of the host, on its lowest rank.
+    /// Levels of the host, on its lowest rank.
     concurrency: Option<Concurrency>,
 }
 
