@@ -48,13 +48,15 @@ impl RankBell {
         ArmedBell { bell: self, seen }
     }
 
-    /// Wakes the rank, if it sleeps. What it waits for has to be done before, with a fence after it.
-    pub(crate) fn ring(self) {
-        if self.is_asleep.load(Ordering::SeqCst) == 1 && self.is_asleep.swap(0, Ordering::SeqCst) == 1 {
+    /// Wakes the rank, and returns whether it slept. What it waits for has to be done before, with a fence after it.
+    pub(crate) fn ring(self) -> bool {
+        let sleeps = self.is_asleep.load(Ordering::SeqCst) == 1 && self.is_asleep.swap(0, Ordering::SeqCst) == 1;
+        if sleeps {
             self.rings.fetch_add(1, Ordering::SeqCst);
             // Nobody sleeping is as good as somebody woken.
             let _ = futex::wake(self.rings, futex::Flags::empty(), 1);
         }
+        sleeps
     }
 }
 

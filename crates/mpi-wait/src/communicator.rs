@@ -21,7 +21,7 @@ pub(crate) struct CommMembers {
     id: u64,
     /// Positions on this host of the ranks that messages are for; `None` for ranks elsewhere.
     peers: Vec<Option<u32>>,
-    /// Positions of the other members on this host.
+    /// Positions of the other members on this host: those behind this rank first.
     pub(crate) others: Vec<u32>,
     /// Whether it has members elsewhere.
     pub(crate) is_spread: bool,
@@ -93,11 +93,12 @@ impl KnownHandles {
         let id = (sides[0] ^ if is_inter { sides[1] } else { 0 }) >> (u64::BITS - ID_BITS);
         let peers = if is_inter { &other_side } else { &own_side };
         let all = own_side.iter().chain(&other_side).map(|rank| members.position(*rank));
-        let own = members.own as u32;
+        let here: Vec<u32> = all.clone().flatten().collect();
+        let own = here.iter().position(|at| *at as usize == members.own).unwrap_or(0);
         Ok(CommMembers {
             id,
             peers: peers.iter().map(|rank| members.position(*rank)).collect(),
-            others: all.clone().flatten().filter(|at| *at != own).collect(),
+            others: here.iter().skip(own + 1).chain(here.iter().take(own)).copied().collect(),
             is_spread: all.clone().any(|at| at.is_none()),
             rank: mpi.comm_rank(comm)?,
             n_calls: Arc::clone(lock(&self.counters).entry(id).or_default()),

@@ -43,13 +43,10 @@ impl<'a> EnteredCall<'a> {
 }
 
 impl WaitJob {
-    /// Rings the bell of a rank that may be waiting for this one.
-    fn ring(&self, at: u32) {
-        if let Some(page) = &self.page
-            && at as usize != self.members.own
-        {
-            RankBell::of(page, at as usize).ring();
-        }
+    /// Rings the bell of a rank that may be waiting for this one, and returns whether it slept.
+    fn ring(&self, at: u32) -> bool {
+        let page = self.page.filter(|_| at as usize != self.members.own);
+        page.is_some_and(|page| RankBell::of(&page, at as usize).ring())
     }
 
     /// Whether any rank of the host sleeps. What they wait for has to be done before.
@@ -73,12 +70,14 @@ impl WaitJob {
         match spec.effect {
             CallEffect::Sent | CallEffect::Exchanged => {
                 let peer = communicator.zip(arguments.int(spec.peer)).and_then(|(known, peer)| known.peer(peer));
-                peer.into_iter().for_each(|peer| self.ring(peer));
+                peer.map(|peer| self.ring(peer));
             }
-            CallEffect::Started => self.known.started(self.mpi, arguments).into_iter().for_each(|peer| self.ring(peer)),
+            CallEffect::Started => {
+                self.known.started(self.mpi, arguments).into_iter().for_each(|peer| _ = self.ring(peer))
+            }
             CallEffect::Begun => {
                 let others = communicator.map_or(&[][..], |known| &known.others);
-                others.iter().filter(|at| self.is_in(**at, &[WaitKind::Waiting])).for_each(|at| self.ring(*at));
+                others.iter().filter(|at| self.is_in(**at, &[WaitKind::Waiting])).for_each(|at| _ = self.ring(*at));
             }
             _ => {}
         }
@@ -107,8 +106,8 @@ impl WaitJob {
         match entered.shape {
             DataFlow::All if !self.have_all_come(entered) => {}
             DataFlow::FromRoot if entered.root.is_some_and(|root| !self.has_come(root, entered)) => {}
-            DataFlow::ToRoot if !self.have_all_come(entered) => self.ring_members(entered, entered.root),
-            _ => self.ring_members(entered, None),
+            DataFlow::ToRoot if !self.have_all_come(entered) => self.ring_members(entered, entered.root, usize::MAX),
+            _ => self.ring_members(entered, None, usize::MAX),
         }
     }
 
@@ -127,16 +126,17 @@ impl WaitJob {
         is_own || self.page.is_none_or(|page| page.has_entered(at as usize, entered.call) != Some(false))
     }
 
-    /// Rings all other members that sleep in the same collective call.
-    pub(crate) fn ring_in_collective(&self, entered: &EnteredCall<'_>) {
+    /// Rings the next members that sleep in the same collective call, `n_max` of them at most.
+    pub(crate) fn ring_next(&self, entered: &EnteredCall<'_>, n_max: usize) {
         if self.is_any_asleep() {
-            self.ring_members(entered, None);
+            self.ring_members(entered, None, n_max);
         }
     }
 
-    fn ring_members(&self, entered: &EnteredCall<'_>, but: Option<u32>) {
+    fn ring_members(&self, entered: &EnteredCall<'_>, but: Option<u32>, n_max: usize) {
         let others = entered.communicator.others.iter().filter(|at| Some(**at) != but);
-        others.filter(|at| self.is_in(**at, &[WaitKind::Collective])).for_each(|at| self.ring(*at));
+        let asleep = others.filter(|at| self.is_in(**at, &[WaitKind::Collective]) && self.ring(**at));
+        asleep.take(n_max).for_each(drop);
     }
 
     fn is_in(&self, at: u32, kinds: &[WaitKind]) -> bool {
