@@ -61,10 +61,10 @@ for flavour in "${flavours[@]}"; do
     case "$what" in
         build)
             bind_to release "$flavour"
-            cargo build --release --locked -p foretop-mpi -p mpi-coll -p mpi-sim-component -p mpi-sim-mpich -p mpi-tracer
+            cargo build --release --locked -p foretop-mpi -p mpi-coll -p mpi-sim-component -p mpi-sim-mpich -p mpi-tracer -p mpi-wait
             keep release "$place"
             # For the programs of every profile.
-            cp "$CARGO_TARGET_DIR"/release/libmpi_{coll,sim_component,tracer}.so "$CARGO_TARGET_DIR/mpi/"
+            cp "$CARGO_TARGET_DIR"/release/libmpi_{coll,sim_component,tracer,wait}.so "$CARGO_TARGET_DIR/mpi/"
             simulate "$flavour" release
             ;;
         test)
@@ -73,7 +73,7 @@ for flavour in "${flavours[@]}"; do
             # What is in our crates does not depend on the library below: it is tested with one.
             [ "$flavour" != openmpi ] || targets+=(--lib)
             scripts/run_tests.py --at-once "$(nproc)" -- "${tested[@]}" "${targets[@]}"
-            cargo build --locked -p foretop-sim -p mpi-coll -p mpi-sim-component -p mpi-sim-mpich -p mpi-tracer
+            cargo build --locked -p foretop-sim -p mpi-coll -p mpi-sim-component -p mpi-sim-mpich -p mpi-tracer -p mpi-wait
             keep debug "$place/debug"
             simulate "$flavour" debug
             ;;

@@ -1,37 +1,20 @@
-//! Makes a shim for each name of each call in `calls.txt`, and a table of what their arguments mean.
+//! Makes a shim for each name of each call in `mpi-abi`'s table, and a table of what their arguments mean.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::{env, fs, io};
 
-use mpi_abi::{Name, names};
-
-/// A line of the table.
-struct Call<'a> {
-    name: &'a str,
-    c: Vec<&'a str>,
-    fortran: Vec<&'a str>,
-}
+use mpi_abi::Name;
+use mpi_abi::table::{TableCall, calls};
 
 fn main() -> io::Result<()> {
-    println!("cargo:rerun-if-changed=calls.txt");
-    let table = fs::read_to_string("calls.txt")?;
-    let lines = table.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+    println!("cargo:rerun-if-changed=build.rs");
     let mut layouts = BTreeMap::new();
-    let mut code: String = lines.map(|line| shims(&read(line), &mut layouts)).collect();
+    let mut code: String = calls().iter().map(|call| shims(call, &mut layouts)).collect();
     layouts.values().for_each(|layout: &Layout| code += &layout.code);
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     fs::write(out.join("shims.rs"), code)
-}
-
-fn read(line: &str) -> Call<'_> {
-    let (c, fortran) = line.split_once('|').map_or((line, None), |(c, fortran)| (c, Some(fortran)));
-    let mut words = c.split_whitespace();
-    let name = words.next().expect("no line is empty");
-    let c: Vec<&str> = words.collect();
-    let fortran = fortran.map_or_else(|| c.clone(), |list| list.split_whitespace().collect());
-    Call { name, c, fortran }
 }
 
 /// Meaning of the arguments of some functions.
@@ -40,8 +23,7 @@ struct Layout {
     code: String,
 }
 
-fn shims<'a>(call: &Call<'a>, layouts: &mut BTreeMap<(Vec<&'a str>, bool), Layout>) -> String {
-    let has_counts = call.c.iter().any(|role| role.contains("count"));
+fn shims(call: &TableCall, layouts: &mut BTreeMap<(Vec<&'static str>, bool), Layout>) -> String {
     let is_special = matches!(call.name, "MPI_Init" | "MPI_Init_thread" | "MPI_Finalize" | "MPI_Abort")
         || call.c.iter().any(|role| role.starts_with("new") || role.ends_with('*'));
     let n_layouts = layouts.len();
@@ -50,12 +32,7 @@ fn shims<'a>(call: &Call<'a>, layouts: &mut BTreeMap<(Vec<&'a str>, bool), Layou
         let code = layout(&name, &call.c, is_special);
         Layout { name, code }
     });
-    let mut names = names(call.name, has_counts);
-    // Open MPI 4 has MPI 4's persistent collectives under names of its own.
-    if call.c.contains(&"newrequest") && !call.c.iter().any(|role| matches!(*role, "peer" | "source")) {
-        names.extend(mpi_abi::names(&call.name.replace("MPI_", "MPIX_"), false));
-    }
-    names.iter().map(|name| shim(call, &layout.name, name)).collect()
+    call.names().iter().map(|name| shim(call, &layout.name, name)).collect()
 }
 
 fn layout(name: &str, roles: &[&str], is_special: bool) -> String {
@@ -78,7 +55,7 @@ fn layout(name: &str, roles: &[&str], is_special: bool) -> String {
     code + "..Spec::NONE };\n}\n"
 }
 
-fn shim(call: &Call<'_>, layout: &str, name: &Name) -> String {
+fn shim(call: &TableCall, layout: &str, name: &Name) -> String {
     let Name { symbol, is_fortran, is_large, .. } = name;
     let operation = match call.name {
         "MPI_Type_free" => "None".to_owned(),
@@ -87,11 +64,8 @@ fn shim(call: &Call<'_>, layout: &str, name: &Name) -> String {
     // The shims of C are one piece with what they do, which saves 2 ns; those of Fortran, of which there are many,
     // share it.
     let how = if *is_fortran || *is_large { "call_apart" } else { "call" };
-    let has_error = *is_fortran && !call.fortran.contains(&"noerror");
-    let n_own = if *is_fortran { call.fortran.iter().filter(|role| **role != "noerror").count() } else { call.c.len() };
-    let n_strings = if *is_fortran { call.fortran.iter().filter(|role| **role == "string").count() } else { 0 };
-    let n_arguments = n_own + usize::from(has_error) + n_strings;
-    let error = if has_error { format!("Place::at({n_own})") } else { "Place::NOWHERE".to_owned() };
+    let n_arguments = call.n_words(name);
+    let error = call.error_at(name).map_or("Place::NOWHERE".to_owned(), |at| format!("Place::at({at})"));
     let arguments: Vec<String> = (0..n_arguments).map(|at| format!("a{at}")).collect();
     let (typed, passed) = (arguments.join(": usize, "), arguments.join(", "));
     let typed = if typed.is_empty() { typed } else { typed + ": usize" };

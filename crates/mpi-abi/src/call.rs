@@ -93,6 +93,7 @@ calls! {
     irecv c"PMPI_Irecv" (*mut c_void, c_int, usize, c_int, c_int, usize, *mut usize);
     isend c"PMPI_Isend" (*const c_void, c_int, usize, c_int, c_int, usize, *mut usize);
     pack c"PMPI_Pack" (*const c_void, c_int, usize, *mut c_void, c_int, *mut c_int, usize);
+    pack_size c"PMPI_Pack_size" (c_int, usize, usize, *mut c_int);
     query_thread c"PMPI_Query_thread" (*mut c_int);
     recv c"PMPI_Recv" (*mut c_void, c_int, usize, c_int, c_int, usize, *mut c_void);
     send c"PMPI_Send" (*const c_void, c_int, usize, c_int, c_int, usize);
@@ -257,6 +258,15 @@ impl Mpi {
         let (length, mut position) = (count(into.len()), 0);
         let from = address as *const c_void;
         call!(self, pack(from, n, datatype.0, into.as_mut_ptr().cast(), length, &raw mut position, comm.0))
+    }
+
+    /// Returns the number of bytes that [`Mpi::pack`] needs for so many elements.
+    ///
+    /// # Errors
+    /// If MPI refuses.
+    pub fn pack_size(&self, n: c_int, datatype: Handle, comm: Handle) -> Result<usize, Failed> {
+        let mut size = 0;
+        call!(self, pack_size(n, datatype.0, comm.0, &raw mut size)).map(|()| usize::try_from(size).unwrap_or(0))
     }
 
     /// Puts data in a row back into elements.

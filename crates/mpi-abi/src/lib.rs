@@ -10,14 +10,17 @@
 mod call;
 mod datatype;
 mod fortran;
+mod invoke;
 mod library;
 mod mpich;
 mod names;
 mod open_mpi;
 mod symbol;
+pub mod table;
 
 pub use call::{Failed, Request, Status};
 pub use datatype::{Datatype, Kind, Op};
+pub use invoke::{Invoke, invoke};
 pub use library::{Constants, Handle, Library, Mpi};
 pub use names::{Name, names};
 pub use symbol::{Function, any, next};

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// Our own libraries, which stand before the MPI library and never for it.
-const OURS: [&str; 2] = ["libmpi_tracer", "libmpi_coll"];
+const OURS: [&str; 3] = ["libmpi_tracer", "libmpi_wait", "libmpi_coll"];
 
 /// Returns the next definition of a symbol after the library that this code is part of; null if there is none.
 #[must_use]

@@ -26,3 +26,4 @@ mod shim;
 mod site;
 mod taking;
 mod tracer;
+mod waits;

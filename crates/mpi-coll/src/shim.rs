@@ -11,7 +11,7 @@ use mpi_abi::Function;
 use mpi_tree::Collective;
 
 use crate::arguments::Language;
-use crate::entry;
+use crate::{entry, waits};
 
 thread_local! {
     /// Whether a call is on its way to the library already: MPICH's Fortran functions call those of C.
@@ -23,7 +23,7 @@ fn carry(collective: Collective, language: Language, words: &[usize], pass: impl
     if IS_PASSING.get() {
         return pass();
     }
-    entry::take(collective, language, words).unwrap_or_else(|| {
+    entry::take(collective, language, words).or_else(waits::make).unwrap_or_else(|| {
         IS_PASSING.set(true);
         let code = pass();
         IS_PASSING.set(false);

@@ -8,6 +8,7 @@
 //! Floor 3: files and shared memory. It knows no MPI.
 #![warn(unreachable_pub)]
 
+mod concurrency;
 mod filing;
 mod folder;
 mod jobs;
@@ -22,8 +23,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use mpi_trace::RingError;
+use mpi_trace::{ConcurrencyError, RingError};
 
+pub use concurrency::ConcurrencyFile;
 pub use filing::{Filing, Sidecar, file_name};
 pub use folder::Folder;
 pub use jobs::Jobs;
@@ -61,6 +63,14 @@ pub enum JobError {
         path: PathBuf,
         /// The fault of the ring.
         source: RingError,
+    },
+    /// A file with the name of a host's page.
+    #[error("`{}` is not a page of this version", path.display())]
+    Concurrency {
+        /// The path.
+        path: PathBuf,
+        /// The fault of the page.
+        source: ConcurrencyError,
     },
 }
 

@@ -8,6 +8,7 @@
 #![warn(unreachable_pub)]
 
 mod call;
+mod concurrency;
 mod drain;
 mod export;
 pub mod file;
@@ -25,6 +26,10 @@ mod timeline;
 use units::Rank;
 
 pub use call::{Call, Collective, UnknownCall};
+pub use concurrency::{
+    CollectiveCall, Concurrency, ConcurrencyError, ConcurrencyHeader, ConcurrencyPage, ConcurrencyRank,
+    N_HOST_RANKS_MAX, WaitKind, WaitMode, WaitState, n_concurrency_words,
+};
 pub use drain::{Assembly, Drain};
 pub use export::{write_csv, write_json, write_perfetto};
 pub use flow::Flow;

@@ -2,13 +2,12 @@
 
 use std::ffi::{c_int, c_void};
 
-use mpi_abi::Function;
+use mpi_abi::{Function, Invoke};
 use mpi_trace::{Event, Operation, Subject};
 
 use crate::arguments::{Arguments, Held};
 use crate::communicator::{Origin, Within};
 use crate::event::{Found, Made, any_event, is_set, record, whom};
-use crate::invoke::Invoke;
 use crate::job::{self, Job};
 use crate::site::{Layout, Place, Spec, Style};
 use crate::switch::{complain, guarded};

@@ -1,10 +1,10 @@
 //! A library to preload under an MPI program: each call of each rank becomes a record of 24 bytes in a ring that others
 //! can read while the program runs, and a file at its end.
 //!
-//! All functions of `calls.txt` are taken under their names in C and Fortran. Each shim notes the time, calls the next
-//! function of its name, notes the time again and writes the record. On the way there is no lock, no allocation, no
-//! system call and no call of MPI, once the size of a type and the number of a communicator are known. What fails turns
-//! the tracer off; the program runs on.
+//! All functions of the table in `mpi-abi` are taken under their names in C and Fortran. Each shim notes the time,
+//! calls the next function of its name, notes the time again and writes the record. On the way there is no lock, no
+//! allocation, no system call and no call of MPI, once the size of a type and the number of a communicator are known.
+//! What fails turns the tracer off; the program runs on.
 //!
 //! `docs/howto/mpi-trace.md` says how to use it.
 #![warn(unreachable_pub)]
@@ -14,7 +14,6 @@ mod beside;
 mod call;
 mod communicator;
 mod event;
-mod invoke;
 mod job;
 mod offset;
 mod output;

@@ -6,7 +6,7 @@ use mpi_trace::Operation;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place(u8);
 
-/// The places of a function's arguments, by the words of `calls.txt`.
+/// The places of a function's arguments, by the words of the table in `mpi-abi`.
 #[derive(Debug)]
 pub(crate) struct Spec {
     /// Whether more is to be done than to record it: the program begins or ends, or a handle is made or given up.

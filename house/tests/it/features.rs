@@ -51,7 +51,7 @@ fn what_is_built_apart_shares_what_is_compiled() {
     let mut differing = Vec::new();
     for (edges, selection) in [
         ("normal,build,dev", "-p foretop-mpi -p ace -p comb --features ace/mpi,comb/mpi"),
-        ("normal,build", "-p foretop-sim -p mpi-coll -p mpi-sim-component -p mpi-sim-mpich -p mpi-tracer"),
+        ("normal,build", "-p foretop-sim -p mpi-coll -p mpi-sim-component -p mpi-sim-mpich -p mpi-tracer -p mpi-wait"),
         ("normal,build,dev", "-p foretop-kernel -p kernel --features kernel/bpf"),
         ("normal,build", "-p foretop-python"),
         ("normal,build", "-p foretop"),

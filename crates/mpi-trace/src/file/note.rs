@@ -148,6 +148,18 @@ pub struct KernelNote {
     pub waited_ns: u64,
     /// Time that the hypervisor gave to others, of all processors of the host.
     pub stolen_ns: u64,
+    /// Time in which the process ran outside of the kernel; 0 in files of earlier versions, as are all that follow.
+    #[serde(default)]
+    pub user_ns: u64,
+    /// Time in which the kernel ran for the process.
+    #[serde(default)]
+    pub system_ns: u64,
+    /// Page faults of the process without input or output.
+    #[serde(default)]
+    pub minor_faults: u64,
+    /// Page faults of the process that read from a disk.
+    #[serde(default)]
+    pub major_faults: u64,
 }
 
 impl RingNote {

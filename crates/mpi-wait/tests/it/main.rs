@@ -1,0 +1,3 @@
+//! Waits under real programs.
+mod mpi;
+mod program;
