@@ -242,7 +242,7 @@ fn write_report(
 
 /// The results of a study that begins, or of one with the same settings that goes on. The first of the kinds is that of
 /// the settings; what stands behind the last record of any of them belongs to a run that broke off.
-fn open<S: Serialize + DeserializeOwned + PartialEq>(
+pub fn open<S: Serialize + DeserializeOwned + PartialEq>(
     path: &Path,
     settings: &S,
     kinds: &[&str],

@@ -1,0 +1,175 @@
+//! `foretop mpi overdecompose`: the same program with more and more ranks a processor, and whether that pays.
+
+mod bench;
+mod process;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::ensure;
+use clap::Args;
+use mpi_run::{Flavour, Header, Writer, allowed_cpus};
+use overdecomposition::record::{SweepHost, SweepRun, kind};
+use overdecomposition::{Overdecomposition, RankPlacing, SweepSettings, SweepTrial, WaitMode, report};
+use program::Progress;
+use regex::Regex;
+
+use self::bench::SweepBench;
+use super::study::open;
+use command_line::argument::positive_span;
+use command_line::failure::OrUsage;
+use command_line::interruption::interruptions;
+use command_line::terminal::say;
+use text::help::examples;
+
+/// Kernel's file on simultaneous multithreading.
+const SMT: &str = "/sys/devices/system/cpu/smt/control";
+
+/// Measure whether more ranks than processors make a program faster
+///
+/// Runs the unmodified program with 1, 2, 4 … ranks a processor, in random order, and accounts for the time against the
+/// run with one. Ends in a verdict: the best ratio or no gain, with what limits it. All runs go into a result file; the
+/// same command resumes a stopped sweep.
+#[derive(Args)]
+#[command(after_help = examples(&[
+    "foretop mpi overdecompose --ratios 1,2,4 --repeat 5 -- ./heat --grid {grid}",
+    "foretop mpi overdecompose --ranks 4,16 --processors 4 --hosts a,b -- ./bt",
+    "foretop mpi show overdecomposition.jsonl",
+]))]
+pub struct Overdecompose {
+    /// The numbers of ranks a processor; 1 must be among them
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1,2,4", conflicts_with = "ranks")]
+    ratios: Vec<u32>,
+
+    /// The numbers of ranks, for programs that need squares or powers; one a processor must be among them
+    #[arg(long, value_name = "N,…", value_delimiter = ',')]
+    ranks: Vec<u32>,
+
+    /// The number of runs at each ratio
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    repeat: u32,
+
+    /// The number of processors of each host that ranks may use [default: all of this host]
+    #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..))]
+    processors: Option<u32>,
+
+    /// The hosts to run on [default: this one]
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
+    hosts: Vec<String>,
+
+    /// The placing of ranks: blocked puts neighbouring ranks on one processor, cyclic on different ones
+    #[arg(long, value_name = "PLACING", default_value = "blocked")]
+    placing: RankPlacing,
+
+    /// The way in which ranks wait: as the library does, by yielding the core, or by sleeping
+    #[arg(long, value_name = "library|yield|block", default_value = "block")]
+    wait: WaitMode,
+
+    /// The time after which a run is killed
+    #[arg(long, value_name = "SPAN", value_parser = positive_span, default_value = "60s")]
+    limit: Duration,
+
+    /// The answer in the program's output: the last match of this regular expression, or of its first group. Runs with
+    /// another answer than those at 1:1 do not count
+    #[arg(long, value_name = "REGEX")]
+    answer: Option<Regex>,
+
+    /// The run time in seconds in the program's output, likewise [default: from MPI_Init to MPI_Finalize]
+    #[arg(long, value_name = "REGEX")]
+    time: Option<Regex>,
+
+    /// Seed of the order of runs
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    /// The MPI library: openmpi or mpich [default: the one that the program names]
+    #[arg(long, value_name = "LIBRARY")]
+    mpi: Option<Flavour>,
+
+    /// The file for results, as JSON Lines
+    #[arg(long, value_name = "FILE.jsonl", default_value = "overdecomposition.jsonl")]
+    out: PathBuf,
+
+    /// The program and its arguments; {ranks}, {grid} (as in 4x2) and {ratio} are replaced in them
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    program: Vec<String>,
+}
+
+impl Overdecompose {
+    pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let settings = self.settings().or_usage()?;
+        let interrupted = interruptions()?;
+        let bench = SweepBench::new(&settings, self.mpi, self.answer, self.time)?;
+        let arguments = std::env::args().skip(1).collect();
+        let header = Header::of(&Overdecomposition, bench.flavour().to_string(), arguments, self.seed, Vec::new());
+        let mut writer = open(&self.out, &settings, &[kind::SETTINGS, kind::RUN], &header)?;
+        let host = SweepHost { smt: smt(), counters: bench.counters() };
+        if writer.outcome().all::<SweepHost>(kind::HOST)?.last() != Some(&host) {
+            writer.record(kind::HOST, &host)?;
+        }
+        let done: Vec<SweepTrial> =
+            writer.outcome().all::<SweepRun>(kind::RUN)?.into_iter().map(|run| run.trial).collect();
+        let left: Vec<SweepTrial> = settings.trials().into_iter().filter(|trial| !done.contains(trial)).collect();
+        say(&format!("{} runs are left, {} are done; results in {}", left.len(), done.len(), self.out.display()));
+        let mut progress = Progress::start();
+        for (at, trial) in left.iter().enumerate() {
+            if let Some(line) = progress.line(clock::instant(), "runs", at as u64, left.len() as u64) {
+                say(&format!("{line}; {trial}"));
+            }
+            let Some(run) = bench.run(&settings, trial, &interrupted)? else {
+                say("stopped; run the same command to resume");
+                break;
+            };
+            record(&mut writer, &run)?;
+        }
+        Ok(out.write_all(report(writer.outcome())?.to_text().as_bytes())?)
+    }
+
+    fn settings(&self) -> anyhow::Result<SweepSettings> {
+        let here = u32::try_from(allowed_cpus().len()).unwrap_or(1).max(1);
+        let of_host = self.processors.unwrap_or(here);
+        ensure!(
+            !self.hosts.is_empty() || of_host <= here,
+            "--processors {of_host} is more than the {here} cores that this process may run on: use {here} or less"
+        );
+        let n_processors = of_host * u32::try_from(self.hosts.len().max(1))?;
+        let ranks = match &self.ranks[..] {
+            [] => SweepSettings::ranks_of_ratios(&self.ratios, n_processors)?,
+            ranks => SweepSettings::ranks_as_given(ranks, n_processors)?,
+        };
+        let text = |regex: &Option<Regex>| regex.as_ref().map(|regex| regex.as_str().to_owned());
+        Ok(SweepSettings {
+            program: self.program.clone(),
+            hosts: self.hosts.clone(),
+            n_processors,
+            ranks,
+            n_repeats: self.repeat,
+            seed: self.seed,
+            wait: self.wait,
+            placing: self.placing,
+            limit_ms: u64::try_from(self.limit.as_millis())?,
+            answer: text(&self.answer),
+            time: text(&self.time),
+        })
+    }
+}
+
+/// Writes a run, and reports at once if it went wrong.
+fn record(writer: &mut Writer, run: &SweepRun) -> anyhow::Result<()> {
+    if let Some(fault) = run.end.fault() {
+        let error = run.error.as_deref().and_then(|error| error.lines().last());
+        say(&format!("{}: {fault}{}", run.trial, error.map_or_else(String::new, |line| format!(": {line}"))));
+    }
+    Ok(writer.record(kind::RUN, run)?)
+}
+
+/// Returns what the kernel reports of simultaneous multithreading.
+fn smt() -> String {
+    match std::fs::read_to_string(SMT).as_deref().map(str::trim) {
+        Ok("on") => "on".to_owned(),
+        Ok("off" | "forceoff") => "off".to_owned(),
+        Ok("notsupported" | "notimplemented") => "not supported: cores have no siblings".to_owned(),
+        _ => "not known".to_owned(),
+    }
+}

@@ -1,0 +1,125 @@
+//! Account of a run from the files of its ranks.
+
+use std::collections::BTreeMap;
+
+use mpi_analysis::account::{AccountError, HostCost, RankCost, TimeAccount, WaitSeconds};
+
+use crate::record::SweepRun;
+use crate::{RankWait, SweepSettings, WaitMode};
+
+/// Accounts for a run; `None` if not all of its ranks reported.
+///
+/// # Errors
+/// [`AccountError`] if a host has no processors.
+pub fn account(settings: &SweepSettings, run: &SweepRun) -> Result<Option<TimeAccount>, AccountError> {
+    if run.ranks.len() != run.trial.n_ranks as usize {
+        return Ok(None);
+    }
+    let ranks: Vec<RankCost> = run.ranks.iter().map(|rank| cost(settings.wait, rank)).collect();
+    let hosts: Vec<HostCost> = of_hosts(&run.ranks)
+        .into_iter()
+        .map(|(host, ranks)| HostCost {
+            host: host.to_owned(),
+            n_processors: settings.processors_a_host(),
+            idle_seconds: idle_seconds(settings, &ranks),
+            steal_seconds: None,
+        })
+        .collect();
+    TimeAccount::of(&ranks, &hosts).map(Some)
+}
+
+pub(crate) fn of_hosts(ranks: &[RankWait]) -> BTreeMap<&str, Vec<&RankWait>> {
+    let mut hosts: BTreeMap<&str, Vec<&RankWait>> = BTreeMap::new();
+    for rank in ranks {
+        hosts.entry(&rank.host).or_default().push(rank);
+    }
+    hosts
+}
+
+/// Returns the cost of a rank. Its processor time outside of MPI is not measured by itself: time without a processor is
+/// assumed to spread evenly over all time in which the rank did not sleep.
+fn cost(wait: WaitMode, rank: &RankWait) -> RankCost {
+    let cpu = rank.user_seconds + rank.system_seconds;
+    // Ranks that spin or yield while they wait use their processor, so nothing is known of time without one.
+    let asleep = if wait == WaitMode::Block { rank.blocked_seconds } else { 0.0 };
+    let awake = rank.run_seconds - asleep;
+    let outside = (rank.run_seconds - rank.call_seconds).max(0.0);
+    let on_processor = if awake > 0.0 { (cpu / awake).min(1.0) } else { 0.0 };
+    RankCost {
+        rank: rank.rank,
+        host: rank.host.clone(),
+        run_seconds: rank.run_seconds,
+        user_seconds: rank.user_seconds,
+        system_seconds: rank.system_seconds,
+        compute_seconds: Some((outside * on_processor).min(rank.user_seconds)),
+        ready_seconds: (wait == WaitMode::Block).then(|| (awake - cpu).max(0.0)),
+        waiting: WaitSeconds::Together(rank.blocked_seconds),
+        counters: None,
+    }
+}
+
+/// Returns idle time of a host's processors where the kernel's idle time means nothing, because waiting ranks spin or
+/// yield: time in which fewer ranks could compute than there are processors.
+fn idle_seconds(settings: &SweepSettings, ranks: &[&RankWait]) -> Option<f64> {
+    let spins = settings.wait != WaitMode::Block;
+    let n_processors = settings.processors_a_host();
+    let idle = |tlp: &[f64]| -> f64 {
+        let lacking = (0..n_processors).map(|n| f64::from(n_processors - n));
+        lacking.zip(tlp).map(|(lacking, seconds)| lacking * seconds).sum()
+    };
+    tlp_of(ranks).filter(|_| spins).map(idle)
+}
+
+/// Returns the counters of the host: those of the rank that saw most of the run.
+pub(crate) fn tlp_of<'a>(ranks: &[&'a RankWait]) -> Option<&'a [f64]> {
+    let all = ranks.iter().filter_map(|rank| rank.tlp_seconds.as_deref());
+    all.max_by(|a, b| a.iter().sum::<f64>().total_cmp(&b.iter().sum::<f64>()))
+}
+
+/// Returns the share of time in which at least `n` ranks of a host could compute (TLP_N), as the mean over all hosts of
+/// these runs; `None` if none of them counted.
+pub(crate) fn tlp_ratio(runs: &[&SweepRun], n: usize) -> Option<f64> {
+    let hosts = runs.iter().flat_map(|run| of_hosts(&run.ranks).into_values());
+    let share = |ranks: Vec<&RankWait>| {
+        let tlp = tlp_of(&ranks)?;
+        let all: f64 = tlp.iter().sum();
+        (all > 0.0).then(|| tlp.iter().skip(n).sum::<f64>() / all)
+    };
+    let shares: Vec<f64> = hosts.filter_map(share).collect();
+    (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use mpi_analysis::account::Term;
+
+    use super::*;
+    use crate::plan::tests::settings;
+    use crate::record::tests::{rank, run};
+
+    #[test]
+    fn sleeping_ranks_leave_their_processors_idle_and_spinning_ones_do_not() {
+        // Four ranks on two processors for 4 s: 1 s of user and 0.5 s of system time each.
+        let mut seen = run(2, 0, 4.0);
+        seen.ranks = (0..4).map(|number| rank(number, 4.0)).collect();
+        for one in &mut seen.ranks {
+            one.tlp_seconds = Some(vec![0.5, 1.5, 2.0]);
+        }
+        let sweep = settings(1);
+        let of = |wait| account(&SweepSettings { wait, ..sweep.clone() }, &seen).unwrap().unwrap();
+        assert_eq!(of(WaitMode::Block).mean[&Term::Idle], (8.0 - 6.0) / 2.0);
+        assert_eq!(of(WaitMode::Yield).mean[&Term::Idle], (2.0 * 0.5 + 1.5) / 2.0);
+        assert_eq!(of(WaitMode::Yield).mean.get(&Term::Ready), None);
+        // Blocked for 2 s, so each had a processor for 1.5 s of the other 2 s.
+        assert_eq!(of(WaitMode::Block).mean[&Term::Ready], 4.0 * 0.5 / 2.0);
+        assert_eq!(tlp_ratio(&[&seen], 1), Some(3.5 / 4.0));
+        assert_eq!(tlp_ratio(&[&seen], 3), Some(0.0));
+    }
+
+    #[test]
+    fn a_run_with_ranks_that_did_not_report_has_no_account() {
+        let mut seen = run(2, 0, 4.0);
+        seen.ranks = vec![rank(0, 4.0)];
+        assert_eq!(account(&settings(1), &seen), Ok(None));
+    }
+}

@@ -1,0 +1,355 @@
+//! Plan of a sweep: ratios, numbers of ranks, order of the runs.
+
+use std::fmt;
+use std::str::FromStr;
+
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+/// Settings of a sweep. A sweep that is resumed must be given the same.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SweepSettings {
+    /// The program and its arguments, with `{ranks}`, `{grid}` and `{ratio}` in them as typed.
+    pub program: Vec<String>,
+    /// Hosts; none for this host alone.
+    pub hosts: Vec<String>,
+    /// Processors that ranks may use, on all hosts together.
+    pub n_processors: u32,
+    /// Numbers of ranks, ascending, each a multiple of the number of processors.
+    pub ranks: Vec<u32>,
+    /// Runs at each ratio.
+    pub n_repeats: u32,
+    /// Seed of the order of runs.
+    pub seed: u64,
+    /// Waiting of ranks.
+    pub wait: WaitMode,
+    /// Placing of ranks.
+    pub placing: RankPlacing,
+    /// Time limit of a run, in milliseconds.
+    pub limit_ms: u64,
+    /// Regular expression that finds the answer in the program's output.
+    pub answer: Option<String>,
+    /// Regular expression that finds the run time, in seconds, in the program's output.
+    pub time: Option<String>,
+}
+
+/// One run of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SweepTrial {
+    /// Ranks by processors.
+    pub ratio: u32,
+    /// Number of ranks.
+    pub n_ranks: u32,
+    /// Number of the round, from 0: each has one run at every ratio.
+    pub round: u32,
+}
+
+/// Way in which ranks wait for messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WaitMode {
+    /// The library's own way, which is spinning.
+    Library,
+    /// Yielding the core between tests.
+    Yield,
+    /// Sleeping until there is something to receive.
+    Block,
+}
+
+/// Placing of ranks on processors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RankPlacing {
+    /// Neighbouring ranks on one processor.
+    Blocked,
+    /// Neighbouring ranks on different processors, in turn.
+    Cyclic,
+}
+
+/// The reason why a sweep is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SweepError {
+    /// A zero.
+    #[error("{what} is 0: use 1 or more")]
+    Zero {
+        /// Which.
+        what: &'static str,
+    },
+    /// The same number of ranks twice.
+    #[error("{given} is there twice: state each {what} once")]
+    Twice {
+        /// Ratio or number of ranks.
+        what: &'static str,
+        /// The number.
+        given: u32,
+    },
+    /// No run at 1:1.
+    #[error("there is no run with {n_processors} ranks, one a processor, which all others are compared with: {remedy}")]
+    NoBase {
+        /// Number of processors.
+        n_processors: u32,
+        /// Change of the arguments that helps.
+        remedy: String,
+    },
+    /// Ranks that processors cannot share evenly.
+    #[error(
+        "{given} ranks cannot share {n_processors} processors evenly: use a multiple of {n_processors}, or change --processors"
+    )]
+    Uneven {
+        /// Number of ranks.
+        given: u32,
+        /// Number of processors.
+        n_processors: u32,
+    },
+    /// More ranks than an MPI library can have.
+    #[error("{ratio} ranks on each of {n_processors} processors are too many: use a smaller ratio")]
+    TooMany {
+        /// The ratio.
+        ratio: u32,
+        /// Number of processors.
+        n_processors: u32,
+    },
+    /// A text that is no way of waiting.
+    #[error("`{given}` is not a way of waiting: use library, yield or block")]
+    Wait {
+        /// The text.
+        given: String,
+    },
+    /// A text that is no way of placing.
+    #[error("`{given}` is not a way of placing ranks: use blocked or cyclic")]
+    Placing {
+        /// The text.
+        given: String,
+    },
+}
+
+impl SweepSettings {
+    /// Returns the numbers of ranks for these ratios, ascending.
+    ///
+    /// # Errors
+    /// [`SweepError`] for a 0, a ratio that is there twice, and ratios without 1.
+    pub fn ranks_of_ratios(ratios: &[u32], n_processors: u32) -> Result<Vec<u32>, SweepError> {
+        let remedy = || format!("add 1 to --ratios, as in 1,{}", listed(ratios));
+        check("a ratio", ratios)?;
+        check_base("ratio", ratios, 1, n_processors, remedy)?;
+        let ranks = sorted(ratios).into_iter().map(|ratio| {
+            let n_ranks = ratio.checked_mul(n_processors).filter(|n_ranks| *n_ranks <= N_RANKS_MAX);
+            n_ranks.ok_or(SweepError::TooMany { ratio, n_processors })
+        });
+        ranks.collect()
+    }
+
+    /// Returns these numbers of ranks, ascending, for programs that cannot run with any number.
+    ///
+    /// # Errors
+    /// [`SweepError`] for a 0, a number that is there twice, numbers without that of the processors, and one that the
+    /// processors cannot share.
+    pub fn ranks_as_given(ranks: &[u32], n_processors: u32) -> Result<Vec<u32>, SweepError> {
+        check("a number of ranks", ranks)?;
+        if let Some(&given) = ranks.iter().find(|ranks| !ranks.is_multiple_of(n_processors)) {
+            return Err(SweepError::Uneven { given, n_processors });
+        }
+        let least = ranks.iter().min().copied().unwrap_or(1);
+        let remedy = || format!("add {n_processors} to --ranks, or use --processors {least}");
+        check_base("number of ranks", ranks, n_processors, n_processors, remedy)?;
+        Ok(sorted(ranks))
+    }
+
+    /// Returns all runs: rounds with one run at every ratio each, in an order that depends only on the seed.
+    #[must_use]
+    pub fn trials(&self) -> Vec<SweepTrial> {
+        let mut chance = ChaCha8Rng::seed_from_u64(self.seed);
+        let round = |round| {
+            let mut trials: Vec<SweepTrial> = self.ranks.iter().map(|&n_ranks| self.trial(n_ranks, round)).collect();
+            trials.shuffle(&mut chance);
+            trials
+        };
+        (0..self.n_repeats).flat_map(round).collect()
+    }
+
+    /// Returns the ratios, ascending; the first is 1.
+    #[must_use]
+    pub fn ratios(&self) -> Vec<u32> {
+        self.ranks.iter().map(|n_ranks| n_ranks / self.n_processors).collect()
+    }
+
+    /// Returns the number of processors of each host.
+    #[must_use]
+    pub fn processors_a_host(&self) -> u32 {
+        let n_hosts = u32::try_from(self.hosts.len()).unwrap_or(u32::MAX);
+        (self.n_processors / n_hosts.max(1)).max(1)
+    }
+
+    fn trial(&self, n_ranks: u32, round: u32) -> SweepTrial {
+        SweepTrial { ratio: n_ranks / self.n_processors, n_ranks, round }
+    }
+}
+
+/// More ranks than this on the hosts of one sweep are a slip of the pen.
+const N_RANKS_MAX: u32 = 1 << 16;
+
+fn check(what: &'static str, numbers: &[u32]) -> Result<(), SweepError> {
+    if numbers.contains(&0) { Err(SweepError::Zero { what }) } else { Ok(()) }
+}
+
+fn check_base(
+    what: &'static str,
+    numbers: &[u32],
+    base: u32,
+    n_processors: u32,
+    remedy: impl Fn() -> String,
+) -> Result<(), SweepError> {
+    if !numbers.contains(&base) {
+        return Err(SweepError::NoBase { n_processors, remedy: remedy() });
+    }
+    match sorted(numbers).windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(SweepError::Twice { what, given: pair[0] }),
+        None => Ok(()),
+    }
+}
+
+fn sorted(numbers: &[u32]) -> Vec<u32> {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_unstable();
+    sorted
+}
+
+fn listed(numbers: &[u32]) -> String {
+    numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// Returns the most square grid of so many ranks, the longer side first: 4 and 2 for 8 ranks.
+#[must_use]
+pub fn grid(n_ranks: u32) -> (u32, u32) {
+    let shorter = (1..=n_ranks.isqrt()).rev().find(|side| n_ranks.is_multiple_of(*side)).unwrap_or(1);
+    (n_ranks / shorter, shorter)
+}
+
+/// Returns an argument for one run: `{ranks}`, `{grid}` (as in `4x2`) and `{ratio}` are replaced, all else is kept.
+#[must_use]
+pub fn substituted(argument: &str, trial: &SweepTrial) -> String {
+    let (longer, shorter) = grid(trial.n_ranks);
+    argument
+        .replace("{ranks}", &trial.n_ranks.to_string())
+        .replace("{grid}", &format!("{longer}x{shorter}"))
+        .replace("{ratio}", &trial.ratio.to_string())
+}
+
+impl fmt::Display for SweepTrial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:1, {} ranks, round {}", self.ratio, self.n_ranks, self.round + 1)
+    }
+}
+
+impl WaitMode {
+    /// Returns the word for command lines and the environment.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Library => "library",
+            Self::Yield => "yield",
+            Self::Block => "block",
+        }
+    }
+}
+
+impl RankPlacing {
+    /// Returns the word for command lines and the environment.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Blocked => "blocked",
+            Self::Cyclic => "cyclic",
+        }
+    }
+}
+
+impl FromStr for WaitMode {
+    type Err = SweepError;
+
+    fn from_str(text: &str) -> Result<Self, SweepError> {
+        let known = [Self::Library, Self::Yield, Self::Block].into_iter().find(|mode| mode.name() == text);
+        known.ok_or_else(|| SweepError::Wait { given: text.to_owned() })
+    }
+}
+
+impl FromStr for RankPlacing {
+    type Err = SweepError;
+
+    fn from_str(text: &str) -> Result<Self, SweepError> {
+        let known = [Self::Blocked, Self::Cyclic].into_iter().find(|placing| placing.name() == text);
+        known.ok_or_else(|| SweepError::Placing { given: text.to_owned() })
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Settings of two processors at 1:1, 2:1 and 4:1.
+    pub(crate) fn settings(n_repeats: u32) -> SweepSettings {
+        SweepSettings {
+            program: vec!["./heat".to_owned()],
+            hosts: Vec::new(),
+            n_processors: 2,
+            ranks: vec![2, 4, 8],
+            n_repeats,
+            seed: 7,
+            wait: WaitMode::Block,
+            placing: RankPlacing::Blocked,
+            limit_ms: 60_000,
+            answer: None,
+            time: None,
+        }
+    }
+
+    #[test]
+    fn each_round_has_every_ratio_once_in_an_order_that_only_the_seed_decides() {
+        let sweep = settings(20);
+        let trials = sweep.trials();
+        let orders: Vec<Vec<u32>> =
+            trials.chunks(3).map(|round| round.iter().map(|trial| trial.ratio).collect()).collect();
+        assert!(orders.iter().all(|order| sorted(order) == [1, 2, 4]), "{orders:?}");
+        assert!(orders.iter().any(|order| order != &orders[0]));
+        assert_eq!(trials, sweep.trials());
+        assert_ne!(trials, SweepSettings { seed: 8, ..sweep }.trials());
+        assert!(trials.iter().all(|trial| trial.n_ranks == 2 * trial.ratio));
+    }
+
+    #[test]
+    fn ratios_and_numbers_of_ranks_that_make_no_sense_are_refused_with_the_remedy() {
+        let ratios = |ratios: &[u32]| SweepSettings::ranks_of_ratios(ratios, 2).map_err(|error| error.to_string());
+        let ranks = |ranks: &[u32]| SweepSettings::ranks_as_given(ranks, 4).map_err(|error| error.to_string());
+        assert_eq!(ratios(&[4, 1, 2]), Ok(vec![2, 4, 8]));
+        assert_eq!(ranks(&[16, 4]), Ok(vec![4, 16]));
+        for (refused, told) in [
+            (ratios(&[0, 1]), "a ratio is 0"),
+            (ratios(&[2, 4]), "as in 1,2,4"),
+            (ratios(&[1, 2, 2]), "2 is there twice"),
+            (ratios(&[1, u32::MAX]), "too many"),
+            (ranks(&[0]), "a number of ranks is 0"),
+            (ranks(&[4, 9]), "9 ranks cannot share 4 processors"),
+            (ranks(&[16, 64]), "use --processors 16"),
+        ] {
+            let error = refused.unwrap_err();
+            assert!(error.contains(told), "{error}");
+        }
+    }
+
+    #[test]
+    fn arguments_get_the_numbers_of_their_run() {
+        let trial = SweepTrial { ratio: 4, n_ranks: 8, round: 0 };
+        assert_eq!(substituted("--grid={grid} -n {ranks}/{ratio} {other}", &trial), "--grid=4x2 -n 8/4 {other}");
+        assert_eq!([1, 2, 7, 12, 16].map(grid), [(1, 1), (2, 1), (7, 1), (4, 3), (4, 4)]);
+    }
+
+    #[test]
+    fn words_of_the_command_line_are_read_back() {
+        assert_eq!("block".parse(), Ok(WaitMode::Block));
+        assert_eq!("cyclic".parse(), Ok(RankPlacing::Cyclic));
+        assert!("spin".parse::<WaitMode>().unwrap_err().to_string().contains("`spin`"));
+    }
+}
