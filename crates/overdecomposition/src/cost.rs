@@ -83,7 +83,7 @@ pub(crate) fn tlp_ratio(runs: &[&SweepRun], n: usize) -> Option<f64> {
     let share = |ranks: Vec<&RankWait>| {
         let tlp = tlp_of(&ranks)?;
         let all: f64 = tlp.iter().sum();
-        (all > 0.0).then(|| tlp.iter().skip(n).sum::<f64>() / all)
+        (all > 0.0).then(|| tlp.iter().skip(n).fold(0.0, |sum, seconds| sum + seconds) / all)
     };
     let shares: Vec<f64> = hosts.filter_map(share).collect();
     (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)

@@ -9,9 +9,11 @@
 #![forbid(unsafe_code)]
 #![warn(unreachable_pub)]
 
+mod advice;
 mod cost;
 mod plan;
 mod plot;
+mod profile;
 pub mod record;
 mod report;
 mod speedup;
@@ -21,8 +23,10 @@ mod wait_file;
 use mpi_run::{MalformedRecord, Measurement, Outcome};
 use picture::Picture;
 
+pub use advice::{PublishedFinding, SweepAdvice, latency_bound};
 pub use cost::account;
 pub use plan::{RankPlacing, SweepError, SweepSettings, SweepTrial, WaitMode, grid, substituted};
+pub use profile::{CommunicationProfile, MessageSize, MessageTraffic};
 pub use report::report;
 pub use speedup::{Speedup, speedups};
 pub use verdict::{GainLimit, Limiter, SweepVerdict};

@@ -10,6 +10,8 @@ pub mod kind {
     pub const SETTINGS: &str = "overdecomposition.settings";
     /// [`super::Host`].
     pub const HOST: &str = "overdecomposition.host";
+    /// [`super::SweepRun`], one at 1:1 for advice alone.
+    pub const ADVISED: &str = "overdecomposition.advised";
     /// [`super::SweepRun`].
     pub const RUN: &str = "overdecomposition.run";
 }

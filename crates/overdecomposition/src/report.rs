@@ -1,18 +1,18 @@
 //! Results of a sweep as a document: speed-ups, account, parallelism, calls, runs that do not count, verdict.
 
-use mpi_analysis::account::{GainAccount, Term};
+mod account;
+mod traffic;
+
 use mpi_run::{Document, MalformedRecord, Outcome, Section};
 use statistics::Interval;
-use text::figure::{bytes_per_sec, counted, number, percent, span_ns};
+use text::figure::{counted, number, percent, span_ns};
 
-use crate::cost::tlp_ratio;
+use self::account::of_account;
+use self::traffic::{advice, of_advice, of_calls, of_parallelism};
 use crate::record::{SweepHost, SweepRun, kind};
 use crate::speedup::{good, right_answer, runs};
-use crate::verdict::gain_of;
 use crate::{Speedup, SweepSettings, SweepVerdict, speedups};
 
-/// Calls with a smaller share of the run time are left out (Table 3).
-const CALL_RATIO_MIN: f64 = 0.04;
 /// Nanoseconds in a second, the unit of printed spans.
 const NS: f64 = 1e9;
 
@@ -29,12 +29,18 @@ pub fn report(outcome: &Outcome) -> Result<Document, MalformedRecord> {
         about.extend(about_settings(settings));
         about.extend(hosts.last().map(|host| format!("SMT: {}", host.smt)));
         let verdict = SweepVerdict::of(settings, &runs);
-        sections.push(of_speedups(settings, &runs));
+        if !runs.is_empty() {
+            sections.push(of_speedups(settings, &runs));
+        }
         sections.extend(of_account(settings, &runs, hosts.last()));
         sections.extend(of_parallelism(settings, &runs));
         sections.extend(of_calls(&runs));
+        let advised: Vec<SweepRun> = outcome.all(kind::ADVISED)?;
         sections.extend(of_failures(&runs));
-        sections.push(of_verdict(settings, &verdict, &runs));
+        sections.extend(advice(&advised, &runs).map(|advice| of_advice(&advice)));
+        if !runs.is_empty() {
+            sections.push(of_verdict(settings, &verdict, &runs));
+        }
     }
     // Oversubscription, which headers warn of, is what is measured here.
     let broken = outcome.is_truncated.then(|| "the result breaks off in its last line".to_owned());
@@ -68,7 +74,8 @@ fn about_settings(settings: &SweepSettings) -> Vec<String> {
 }
 
 fn span(seconds: f64) -> String {
-    span_ns(seconds * NS)
+    // Rounded to what can be told, and without the sign of a negative zero.
+    span_ns((seconds * NS).round() + 0.0)
 }
 
 fn of_speedups(settings: &SweepSettings, runs: &[SweepRun]) -> Section {
@@ -99,102 +106,6 @@ fn dash() -> String {
 
 fn interval(interval: Interval) -> String {
     format!("{} to {}", number(interval.lower), number(interval.upper))
-}
-
-/// Returns the account, a column for each ratio, if ranks reported.
-fn of_account(settings: &SweepSettings, runs: &[SweepRun], host: Option<&SweepHost>) -> Option<Section> {
-    let accounts: Vec<(u32, GainAccount)> = settings
-        .ratios()
-        .into_iter()
-        .filter(|ratio| *ratio > 1)
-        .filter_map(|ratio| Some((ratio, gain_of(settings, runs, ratio)?.1)))
-        .collect();
-    if accounts.is_empty() {
-        let why = host.and_then(|host| host.counters.as_ref().err())?;
-        return Some(Section::new("Account", &["not measurable"], vec![vec![why.clone()]], &[]));
-    }
-    let mut rows: Vec<Vec<String>> = Term::ALL.into_iter().filter_map(|term| term_row(term, &accounts)).collect();
-    let has_counters = accounts.iter().all(|(_, account)| account.has_counters);
-    if !has_counters {
-        for term in [Term::Memory, Term::Tlb] {
-            rows.push(row(term.name(), &accounts, |_| "not measurable: no counters".to_owned()));
-        }
-    }
-    let of = |seconds: fn(&GainAccount) -> f64| move |account: &GainAccount| span(seconds(account));
-    rows.push(row("estimated gain", &accounts, of(|account| account.estimated_seconds)));
-    rows.push(row("measured gain", &accounts, of(|account| account.measured_seconds)));
-    rows.push(row("residual", &accounts, of(|account| account.residual_seconds)));
-    rows.push(row("residual by run time", &accounts, |account| percent(account.residual_ratio())));
-    let columns: Vec<String> =
-        std::iter::once(String::new()).chain(accounts.iter().map(|(ratio, _)| format!("{ratio}:1"))).collect();
-    let biases = Term::ALL.into_iter().filter(|term| !term.bias().is_empty() && has(*term, &accounts));
-    let biases: Vec<String> = biases.map(|term| format!("{}: {}.", term.name(), term.bias())).collect();
-    let notes: Vec<&str> = std::iter::once(ACCOUNT_NOTE).chain(biases.iter().map(String::as_str)).collect();
-    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
-    Some(Section::new("Account: growth over 1:1, per processor", &columns, rows, &notes))
-}
-
-/// Text below the account.
-const ACCOUNT_NOTE: &str = "Estimated gain: decrease of idle less increase of system time, memory and TLB wait. Behind each growth is its standard deviation.";
-
-fn has(term: Term, accounts: &[(u32, GainAccount)]) -> bool {
-    accounts.iter().any(|(_, account)| account.growth(term).is_some())
-}
-
-fn row(name: &str, accounts: &[(u32, GainAccount)], cell: impl Fn(&GainAccount) -> String) -> Vec<String> {
-    std::iter::once(name.to_owned()).chain(accounts.iter().map(|(_, account)| cell(account))).collect()
-}
-
-fn term_row(term: Term, accounts: &[(u32, GainAccount)]) -> Option<Vec<String>> {
-    let cell = |account: &GainAccount| {
-        let change = account.changes.iter().find(|change| change.term == term);
-        change.map_or_else(dash, |change| {
-            let spread = change.spread_seconds.map_or_else(String::new, |spread| format!(" +- {}", span(spread)));
-            format!("{}{spread}", span(change.growth_seconds))
-        })
-    };
-    has(term, accounts).then(|| row(term.name(), accounts, cell))
-}
-
-/// Returns TLP_N of each ratio, for N up to the ranks of a host.
-fn of_parallelism(settings: &SweepSettings, runs: &[SweepRun]) -> Option<Section> {
-    let n_ranks_max = settings.ranks.last()? / u32::try_from(settings.hosts.len().max(1)).ok()?;
-    let levels: Vec<u32> = (0..16).map(|power| 1 << power).take_while(|n| *n <= n_ranks_max).collect();
-    let good = good(runs);
-    let cells = |ratio: u32| {
-        let these: Vec<&SweepRun> = good.iter().copied().filter(|run| run.trial.ratio == ratio).collect();
-        let shares = levels.iter().map(|n| tlp_ratio(&these, *n as usize)).collect::<Option<Vec<f64>>>()?;
-        Some(std::iter::once(format!("{ratio}:1")).chain(shares.into_iter().map(percent)).collect::<Vec<String>>())
-    };
-    let rows: Vec<Vec<String>> = settings.ratios().into_iter().filter_map(cells).collect();
-    let names: Vec<String> = levels.iter().map(|n| format!("TLP_{n}")).collect();
-    let columns: Vec<&str> = std::iter::once("ratio").chain(names.iter().map(String::as_str)).collect();
-    let note = format!(
-        "TLP_N is the share of time in which at least N ranks of a host could compute, on {} of a host.",
-        counted(u64::from(settings.processors_a_host()), "processor")
-    );
-    (!rows.is_empty()).then(|| Section::new("Thread-level parallelism", &columns, rows, &[&note]))
-}
-
-/// Returns the calls at 1:1 that take longest.
-fn of_calls(runs: &[SweepRun]) -> Option<Section> {
-    let base: Vec<&SweepRun> = good(runs).into_iter().filter(|run| run.trial.ratio == 1).collect();
-    let calls = crate::CallWait::merged(base.iter().flat_map(|run| run.calls.iter().cloned()));
-    let whole: f64 = base.iter().flat_map(|run| &run.ranks).map(|rank| rank.run_seconds).sum();
-    let large = calls.iter().filter(|call| call.seconds >= CALL_RATIO_MIN * whole);
-    let row = |call: &crate::CallWait| {
-        vec![
-            call.call.clone(),
-            percent(call.seconds / whole),
-            percent(call.blocked_seconds / whole),
-            (call.calls / base.len() as u64).to_string(),
-            number(call.bytes as f64 / call.calls.max(1) as f64),
-            bytes_per_sec(call.bytes as f64 / call.seconds),
-        ]
-    };
-    let columns = ["call", "of run time", "blocked", "calls a run", "bytes a call", "rate"];
-    let note = "Calls with less than 4 % of the run time are left out.";
-    (!calls.is_empty()).then(|| Section::new("Calls at 1:1", &columns, large.map(row).collect(), &[note]))
 }
 
 /// Returns the runs that do not count, with the reason.

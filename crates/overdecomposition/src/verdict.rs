@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use text::figure::percent;
 
 use crate::cost::{account, tlp_ratio};
+use crate::profile::is_global;
 use crate::record::SweepRun;
 use crate::speedup::good;
 use crate::{CallWait, Speedup, SweepSettings, speedups};
@@ -20,17 +21,6 @@ const TLP_RATIO_MIN: f64 = 0.10;
 const COLLECTIVE_RATIO_MIN: f64 = 0.5;
 /// Decrease of idle time, by that at 1:1, below which phases hardly overlap: the paper's IS has 0.16, its FT 0.47.
 const OVERLAP_RATIO_MIN: f64 = 0.25;
-/// Collectives that no rank leaves before all have entered.
-const GLOBAL_CALLS: [&str; 7] = [
-    "MPI_Barrier",
-    "MPI_Allreduce",
-    "MPI_Alltoall",
-    "MPI_Allgather",
-    "MPI_Reduce_scatter",
-    "MPI_Neighbor_alltoall",
-    "MPI_Comm_dup",
-];
-
 /// A limit of the gain, after Table 7.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -185,8 +175,7 @@ fn collective_ratio(runs: &[&SweepRun]) -> f64 {
     let all = || runs.iter().flat_map(|run| &run.calls);
     let blocked = |calls: &mut dyn Iterator<Item = &CallWait>| calls.map(|call| call.blocked_seconds).sum::<f64>();
     let whole = blocked(&mut all());
-    let is_global = |call: &&CallWait| GLOBAL_CALLS.iter().any(|name| call.call.starts_with(name));
-    if whole > 0.0 { blocked(&mut all().filter(is_global)) / whole } else { 0.0 }
+    if whole > 0.0 { blocked(&mut all().filter(|call| is_global(&call.call))) / whole } else { 0.0 }
 }
 
 fn overhead_limit(change: &TermChange, base_seconds: f64) -> Option<GainLimit> {

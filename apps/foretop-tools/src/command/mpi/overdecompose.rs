@@ -5,9 +5,10 @@ mod process;
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-use anyhow::ensure;
+use anyhow::{bail, ensure};
 use clap::Args;
 use mpi_run::{Flavour, Header, Writer, allowed_cpus};
 use overdecomposition::record::{SweepHost, SweepRun, kind};
@@ -34,6 +35,7 @@ const SMT: &str = "/sys/devices/system/cpu/smt/control";
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop mpi overdecompose --ratios 1,2,4 --repeat 5 -- ./heat --grid {grid}",
+    "foretop mpi overdecompose --advise -- ./heat",
     "foretop mpi overdecompose --ranks 4,16 --processors 4 --hosts a,b -- ./bt",
     "foretop mpi show overdecomposition.jsonl",
 ]))]
@@ -49,6 +51,10 @@ pub struct Overdecompose {
     /// The number of runs at each ratio
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
+
+    /// Make one run at 1:1 only, and print what published measurements found for programs that communicate alike
+    #[arg(long)]
+    advise: bool,
 
     /// The number of processors of each host that ranks may use [default: all of this host]
     #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..))]
@@ -101,27 +107,23 @@ impl Overdecompose {
         let settings = self.settings().or_usage()?;
         let interrupted = interruptions()?;
         let bench = SweepBench::new(&settings, self.mpi, self.answer, self.time)?;
+        if let (true, Err(why)) = (self.advise, bench.counters()) {
+            bail!("--advise needs what ranks report: {why}");
+        }
         let arguments = std::env::args().skip(1).collect();
         let header = Header::of(&Overdecomposition, bench.flavour().to_string(), arguments, self.seed, Vec::new());
-        let mut writer = open(&self.out, &settings, &[kind::SETTINGS, kind::RUN], &header)?;
+        let kinds = [kind::SETTINGS, kind::ADVISED, kind::RUN];
+        let mut writer = open(&self.out, &settings, &kinds, &header)?;
         let host = SweepHost { smt: smt(), counters: bench.counters() };
         if writer.outcome().all::<SweepHost>(kind::HOST)?.last() != Some(&host) {
             writer.record(kind::HOST, &host)?;
         }
-        let done: Vec<SweepTrial> =
-            writer.outcome().all::<SweepRun>(kind::RUN)?.into_iter().map(|run| run.trial).collect();
-        let left: Vec<SweepTrial> = settings.trials().into_iter().filter(|trial| !done.contains(trial)).collect();
-        say(&format!("{} runs are left, {} are done; results in {}", left.len(), done.len(), self.out.display()));
-        let mut progress = Progress::start();
-        for (at, trial) in left.iter().enumerate() {
-            if let Some(line) = progress.line(clock::instant(), "runs", at as u64, left.len() as u64) {
-                say(&format!("{line}; {trial}"));
-            }
-            let Some(run) = bench.run(&settings, trial, &interrupted)? else {
-                say("stopped; run the same command to resume");
-                break;
-            };
-            record(&mut writer, &run)?;
+        let is_over = match self.advise {
+            true => advise(&settings, &bench, &mut writer, &interrupted)?,
+            false => sweep(&settings, &bench, &mut writer, &interrupted)?,
+        };
+        if !is_over {
+            say("stopped; run the same command to resume");
         }
         Ok(out.write_all(report(writer.outcome())?.to_text().as_bytes())?)
     }
@@ -155,13 +157,51 @@ impl Overdecompose {
     }
 }
 
+/// Makes all runs that are left. Returns whether it came to the end.
+fn sweep(
+    settings: &SweepSettings,
+    bench: &SweepBench,
+    writer: &mut Writer,
+    interrupted: &Receiver<()>,
+) -> anyhow::Result<bool> {
+    let done: Vec<SweepTrial> = writer.outcome().all::<SweepRun>(kind::RUN)?.into_iter().map(|run| run.trial).collect();
+    let left: Vec<SweepTrial> = settings.trials().into_iter().filter(|trial| !done.contains(trial)).collect();
+    say(&format!("{} runs are left, {} are done", left.len(), done.len()));
+    let mut progress = Progress::start();
+    for (at, trial) in left.iter().enumerate() {
+        if let Some(line) = progress.line(clock::instant(), "runs", at as u64, left.len() as u64) {
+            say(&format!("{line}; {trial}"));
+        }
+        let Some(run) = bench.run(settings, trial, interrupted)? else { return Ok(false) };
+        record(writer, kind::RUN, &run)?;
+    }
+    Ok(true)
+}
+
+/// Makes one run at 1:1. Returns whether it came to the end.
+fn advise(
+    settings: &SweepSettings,
+    bench: &SweepBench,
+    writer: &mut Writer,
+    interrupted: &Receiver<()>,
+) -> anyhow::Result<bool> {
+    let trial = SweepTrial { ratio: 1, n_ranks: settings.n_processors, round: 0 };
+    let Some(run) = bench.run(settings, &trial, interrupted)? else { return Ok(false) };
+    if let Some(fault) = run.end.fault() {
+        bail!("there is no advice: {fault}: {}", run.error.unwrap_or_default());
+    }
+    ensure!(run.ranks.len() == run.trial.n_ranks as usize, "there is no advice: not all ranks ended by MPI_Finalize");
+    record(writer, kind::ADVISED, &run)?;
+    Ok(true)
+}
+
 /// Writes a run, and reports at once if it went wrong.
-fn record(writer: &mut Writer, run: &SweepRun) -> anyhow::Result<()> {
+fn record(writer: &mut Writer, kind: &str, run: &SweepRun) -> anyhow::Result<()> {
     if let Some(fault) = run.end.fault() {
         let error = run.error.as_deref().and_then(|error| error.lines().last());
         say(&format!("{}: {fault}{}", run.trial, error.map_or_else(String::new, |line| format!(": {line}"))));
     }
-    Ok(writer.record(kind::RUN, run)?)
+    Ok(writer.record(kind, run)?)
 }
 
 /// Returns what the kernel reports of simultaneous multithreading.

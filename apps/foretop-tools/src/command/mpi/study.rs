@@ -256,7 +256,7 @@ pub fn open<S: Serialize + DeserializeOwned + PartialEq>(
     let before = Outcome::read(path)?;
     if before.all::<S>(kinds[0])?.first() != Some(settings) {
         let path = path.display();
-        let error = anyhow!("`{path}` is of a study with other settings: choose another folder with --out");
+        let error = anyhow!("`{path}` is of a study with other settings: choose another place with --out");
         return Err(error).or_usage();
     }
     let last = before.records.iter().rev().map(|(kind, _)| kind.as_str()).find(|kind| kinds.contains(kind));

@@ -1,0 +1,67 @@
+//! Account of each ratio, as a table with a column for each.
+
+use mpi_analysis::account::{GainAccount, Term};
+use mpi_run::Section;
+use text::figure::percent;
+
+use super::{dash, span};
+use crate::SweepSettings;
+use crate::record::{SweepHost, SweepRun};
+use crate::verdict::gain_of;
+
+/// Returns the account, a column for each ratio, if ranks reported.
+pub(super) fn of_account(settings: &SweepSettings, runs: &[SweepRun], host: Option<&SweepHost>) -> Option<Section> {
+    let accounts: Vec<(u32, GainAccount)> = settings
+        .ratios()
+        .into_iter()
+        .filter(|ratio| *ratio > 1)
+        .filter_map(|ratio| Some((ratio, gain_of(settings, runs, ratio)?.1)))
+        .collect();
+    if accounts.is_empty() {
+        let why = host.and_then(|host| host.counters.as_ref().err())?;
+        return Some(Section::new("Account", &["not measurable"], vec![vec![why.clone()]], &[]));
+    }
+    let mut rows: Vec<Vec<String>> = Term::ALL.into_iter().filter_map(|term| term_row(term, &accounts)).collect();
+    let has_counters = accounts.iter().all(|(_, account)| account.has_counters);
+    if !has_counters {
+        for term in [Term::Memory, Term::Tlb] {
+            rows.push(row(term.name(), &accounts, |_| "not measurable: no counters".to_owned()));
+        }
+    }
+    let of = |seconds: fn(&GainAccount) -> f64| move |account: &GainAccount| span(seconds(account));
+    rows.push(row("estimated gain", &accounts, of(|account| account.estimated_seconds)));
+    rows.push(row("measured gain", &accounts, of(|account| account.measured_seconds)));
+    rows.push(row("residual", &accounts, of(|account| account.residual_seconds)));
+    rows.push(row("residual by run time", &accounts, |account| {
+        percent((account.residual_ratio() * 1e6).round() / 1e6 + 0.0)
+    }));
+    let columns: Vec<String> =
+        std::iter::once(String::new()).chain(accounts.iter().map(|(ratio, _)| format!("{ratio}:1"))).collect();
+    let biases = Term::ALL.into_iter().filter(|term| !term.bias().is_empty() && has(*term, &accounts));
+    let biases: Vec<String> = biases.map(|term| format!("{}: {}.", term.name(), term.bias())).collect();
+    let notes: Vec<&str> = std::iter::once(ACCOUNT_NOTE).chain(biases.iter().map(String::as_str)).collect();
+    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+    Some(Section::new("Account: growth over 1:1, per processor", &columns, rows, &notes))
+}
+
+/// Text below the account.
+const ACCOUNT_NOTE: &str = "Estimated gain: decrease of idle less increase of system time, memory and TLB wait. Behind each growth is its standard deviation.";
+
+fn has(term: Term, accounts: &[(u32, GainAccount)]) -> bool {
+    accounts.iter().any(|(_, account)| account.growth(term).is_some())
+}
+
+fn row(name: &str, accounts: &[(u32, GainAccount)], cell: impl Fn(&GainAccount) -> String) -> Vec<String> {
+    std::iter::once(name.to_owned()).chain(accounts.iter().map(|(_, account)| cell(account))).collect()
+}
+
+fn term_row(term: Term, accounts: &[(u32, GainAccount)]) -> Option<Vec<String>> {
+    let cell = |account: &GainAccount| {
+        let change = account.changes.iter().find(|change| change.term == term);
+        change.map_or_else(dash, |change| {
+            let spread = change.spread_seconds.map_or_else(String::new, |spread| format!(" +- {}", span(spread)));
+            format!("{}{spread}", span(change.growth_seconds))
+        })
+    };
+    has(term, accounts).then(|| row(term.name(), accounts, cell))
+}
