@@ -20,6 +20,9 @@ pub use gain::{GainAccount, TermChange, gain};
 pub enum Term {
     /// Time in which a processor had no rank that could compute.
     Idle,
+    /// Time in which ranks did not use a processor although there were enough that could compute: they were bound to
+    /// another one or waking up, or another program had the processor. It explains a part of the residual.
+    Unused,
     /// Time in which ranks could compute but had no processor.
     Ready,
     /// System time: communication, synchronization, context switches.
@@ -106,8 +109,8 @@ pub struct HostCost {
     pub host: String,
     /// Number of its processors that ranks may use.
     pub n_processors: u32,
-    /// Idle time of all its processors together, if it was measured. Otherwise idle time is what user, system and steal
-    /// time leave of the run.
+    /// Idle time of all its processors together, if it was measured: time in which fewer ranks could compute than there
+    /// are processors. Otherwise idle time is what user, system and steal time leave of the run.
     pub idle_seconds: Option<f64>,
     /// Stolen time of all its processors together, if the kernel reports it.
     pub steal_seconds: Option<f64>,
@@ -174,8 +177,9 @@ fn seconds(misses: &[Misses]) -> f64 {
 
 impl Term {
     /// All terms, in the order of tables.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Idle,
+        Self::Unused,
         Self::Ready,
         Self::System,
         Self::Steal,
@@ -192,6 +196,7 @@ impl Term {
     pub fn name(self) -> &'static str {
         match self {
             Self::Idle => "idle",
+            Self::Unused => "unused while ranks could compute",
             Self::Ready => "ready without a processor",
             Self::System => "system activity",
             Self::Steal => "stolen by the hypervisor",
@@ -212,7 +217,9 @@ impl Term {
             Self::Memory => "too high: overlapped misses count in full",
             Self::Tlb => "too high: page walks overlap with computing",
             Self::Compute => "stands for memory and TLB wait together; frequency and other guests change it, too",
-            Self::Idle | Self::Ready | Self::Steal => "",
+            Self::Idle => "includes time that other programs had, where parallelism was not counted",
+            Self::Unused => "other programs' time is in it, and processor time of waiting is taken off",
+            Self::Ready | Self::Steal => "",
             Self::NetworkWait | Self::SynchronizationWait | Self::Wait => "of all ranks, so it overlaps with computing",
         }
     }
@@ -287,6 +294,9 @@ fn host_sum(host: &HostCost, ranks: &[RankCost], run_seconds: f64) -> TermSecond
     let busy: f64 = here.iter().map(|rank| rank.user_seconds + rank.system_seconds).sum();
     let left = f64::from(host.n_processors) * run_seconds - busy - host.steal_seconds.unwrap_or(0.0);
     terms.insert(Term::Idle, host.idle_seconds.unwrap_or(left.max(0.0)));
+    // Where ranks spin, time without a processor is not known, and processor time tells nothing of computing.
+    let sleeps = terms.contains_key(&Term::Ready);
+    terms.extend(host.idle_seconds.filter(|_| sleeps).map(|idle| (Term::Unused, left - idle)));
     terms.extend(host.steal_seconds.map(|seconds| (Term::Steal, seconds)));
     terms
 }

@@ -21,8 +21,8 @@ pub fn account(settings: &SweepSettings, run: &SweepRun) -> Result<Option<TimeAc
         .map(|(host, ranks)| HostCost {
             host: host.to_owned(),
             n_processors: settings.processors_a_host(),
-            idle_seconds: idle_seconds(settings, &ranks),
-            steal_seconds: None,
+            idle_seconds: tlp_of(&ranks).map(|tlp| idle_seconds(settings, tlp)),
+            steal_seconds: run.steal_seconds.filter(|_| settings.hosts.is_empty()),
         })
         .collect();
     TimeAccount::of(&ranks, &hosts).map(Some)
@@ -58,16 +58,12 @@ fn cost(wait: WaitMode, rank: &RankWait) -> RankCost {
     }
 }
 
-/// Returns idle time of a host's processors where the kernel's idle time means nothing, because waiting ranks spin or
-/// yield: time in which fewer ranks could compute than there are processors.
-fn idle_seconds(settings: &SweepSettings, ranks: &[&RankWait]) -> Option<f64> {
-    let spins = settings.wait != WaitMode::Block;
+/// Returns idle time of a host's processors: time in which fewer ranks could compute than there are processors. Ranks
+/// that spin or yield while they wait leave the kernel no idle time, and other programs may use what they leave.
+fn idle_seconds(settings: &SweepSettings, tlp: &[f64]) -> f64 {
     let n_processors = settings.processors_a_host();
-    let idle = |tlp: &[f64]| -> f64 {
-        let lacking = (0..n_processors).map(|n| f64::from(n_processors - n));
-        lacking.zip(tlp).map(|(lacking, seconds)| lacking * seconds).sum()
-    };
-    tlp_of(ranks).filter(|_| spins).map(idle)
+    let lacking = (0..n_processors).map(|n| f64::from(n_processors - n));
+    lacking.zip(tlp).fold(0.0, |sum, (lacking, seconds)| sum + lacking * seconds)
 }
 
 /// Returns the counters of the host: those of the rank that saw most of the run.
@@ -98,7 +94,7 @@ mod tests {
     use crate::record::tests::{rank, run};
 
     #[test]
-    fn sleeping_ranks_leave_their_processors_idle_and_spinning_ones_do_not() {
+    fn processors_are_idle_while_fewer_ranks_can_compute_however_they_wait() {
         // Four ranks on two processors for 4 s: 1 s of user and 0.5 s of system time each.
         let mut seen = run(2, 0, 4.0);
         seen.ranks = (0..4).map(|number| rank(number, 4.0)).collect();
@@ -107,9 +103,12 @@ mod tests {
         }
         let sweep = settings(1);
         let of = |wait| account(&SweepSettings { wait, ..sweep.clone() }, &seen).unwrap().unwrap();
-        assert_eq!(of(WaitMode::Block).mean[&Term::Idle], (8.0 - 6.0) / 2.0);
+        assert_eq!(of(WaitMode::Block).mean[&Term::Idle], (2.0 * 0.5 + 1.5) / 2.0);
+        // What the ranks' 6 s and 2.5 s idle leave of two processors for 4 s.
+        assert_eq!(of(WaitMode::Block).mean[&Term::Unused], -0.5 / 2.0);
         assert_eq!(of(WaitMode::Yield).mean[&Term::Idle], (2.0 * 0.5 + 1.5) / 2.0);
         assert_eq!(of(WaitMode::Yield).mean.get(&Term::Ready), None);
+        assert_eq!(of(WaitMode::Yield).mean.get(&Term::Unused), None);
         // Blocked for 2 s, so each had a processor for 1.5 s of the other 2 s.
         assert_eq!(of(WaitMode::Block).mean[&Term::Ready], 4.0 * 0.5 / 2.0);
         assert_eq!(tlp_ratio(&[&seen], 1), Some(3.5 / 4.0));

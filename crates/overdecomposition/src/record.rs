@@ -40,6 +40,9 @@ pub struct SweepRun {
     pub answer: Option<String>,
     /// Last lines of the program's standard error, if it failed.
     pub error: Option<String>,
+    /// Time that the hypervisor took from the processors of this host during the run, if the kernel reports it.
+    #[serde(default)]
+    pub steal_seconds: Option<f64>,
     /// Rows of the ranks that reported, in order.
     pub ranks: Vec<RankWait>,
     /// Calls of all ranks together, those that took longest first.
@@ -99,6 +102,7 @@ pub(crate) mod tests {
             program_seconds: None,
             answer: None,
             error: None,
+            steal_seconds: None,
             ranks: Vec::new(),
             calls: Vec::new(),
         }

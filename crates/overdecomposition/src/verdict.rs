@@ -105,7 +105,7 @@ impl SweepVerdict {
     #[must_use]
     pub fn grown_most(&self) -> Option<TermChange> {
         let account = self.account.as_ref()?;
-        account.grown_most().filter(|change| change.growth_seconds >= OVERHEAD_RATIO_MIN * account.base_seconds)
+        account.grown_most().filter(|change| change.has_grown(OVERHEAD_RATIO_MIN * account.base_seconds))
     }
 }
 
@@ -188,7 +188,7 @@ fn overhead_limit(change: &TermChange, base_seconds: f64) -> Option<GainLimit> {
     };
     let ratio = change.growth_seconds / base_seconds;
     let reason = || format!("{} grew by {} of the run time at 1:1", change.term, percent(ratio));
-    (ratio >= OVERHEAD_RATIO_MIN).then(|| GainLimit { limiter, reason: reason() })
+    change.has_grown(OVERHEAD_RATIO_MIN * base_seconds).then(|| GainLimit { limiter, reason: reason() })
 }
 
 #[cfg(test)]

@@ -29,9 +29,9 @@ exec "$@"
 /// more of them system time takes the gain. Its messages are few and small.
 const PROGRAM: &str = r#"#!/bin/sh
 case "$ranks" in
-    1) run=10 user=5.9 system=0.1 blocked=4 ;;
-    2) run=7 user=2.95 system=0.15 blocked=3.75 ;;
-    *) run=12 user=1.5 system=1.45 blocked=8 ;;
+    1) run=10 user=5.9 system=0.1 blocked=4 tlp=4,6 ;;
+    2) run=7 user=2.95 system=0.15 blocked=3.75 tlp=0.8,6,0.2 ;;
+    *) run=12 user=1.5 system=1.45 blocked=8 tlp=0.2,11,0.8 ;;
 esac
 rank=0
 while [ $rank -lt $ranks ]; do
@@ -39,7 +39,7 @@ while [ $rank -lt $ranks ]; do
 {"format":"foretop-wait","version":1,"rank":$rank,"ranks":$ranks,"host":"a","mode":"$FORETOP_MPI_WAIT","processor":0}
 {"call":"MPI_Recv","calls":10,"bytes":800,"seconds":$blocked,"blocked_seconds":$blocked}
 {"call":"MPI_Send","calls":10,"bytes":800,"seconds":0.01,"blocked_seconds":0.0}
-{"run_seconds":$run,"blocked_seconds":$blocked,"user_seconds":$user,"system_seconds":$system,"voluntary_switches":9,"involuntary_switches":2,"minor_faults":100,"major_faults":0,"tlp_seconds":[1.0,$run]}
+{"run_seconds":$run,"blocked_seconds":$blocked,"user_seconds":$user,"system_seconds":$system,"voluntary_switches":9,"involuntary_switches":2,"minor_faults":100,"major_faults":0,"tlp_seconds":[$tlp]}
 END
     rank=$((rank + 1))
 done
@@ -108,7 +108,7 @@ fn a_sweep_ends_in_the_best_ratio_with_its_reason_and_is_made_once_and_then_only
     assert_eq!(row(text, "residual")[1], "0 ns");
     assert_eq!(row(text, "memory wait")[1], "not measurable: no counters");
     assert!(text.contains("processor idle: processors are idle for 11.4 % of the time, 40.0 % at 1:1"), "{text}");
-    assert!(text.contains("lack of TLP: more ranks than processors can compute for 0.00 % of the time"), "{text}");
+    assert!(text.contains("lack of TLP: more ranks than processors can compute for 2.86 % of the time"), "{text}");
 
     let again = stage.run(&SWEEP);
     assert!(again.stderr.contains("0 runs are left, 9 are done"), "{}", again.stderr);

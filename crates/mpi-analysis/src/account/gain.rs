@@ -34,6 +34,14 @@ pub struct GainAccount {
     pub has_counters: bool,
 }
 
+impl TermChange {
+    /// Whether the term grew by at least this much, and by more than it varies between runs.
+    #[must_use]
+    pub fn has_grown(&self, least_seconds: f64) -> bool {
+        self.growth_seconds >= least_seconds && self.growth_seconds > self.spread_seconds.unwrap_or(0.0)
+    }
+}
+
 impl GainAccount {
     /// Returns the growth of a term, if all runs have it.
     #[must_use]

@@ -97,6 +97,18 @@ fn idle_time_is_what_user_system_and_steal_leave_of_the_processors() {
 }
 
 #[test]
+fn time_that_is_neither_used_nor_idle_is_unused_where_waiting_ranks_sleep() {
+    let account = |ready_seconds| {
+        let ranks = [0, 1].map(|number| RankCost { ready_seconds, ..cost(number, "a") });
+        TimeAccount::of(&ranks, &[HostCost { idle_seconds: Some(4.0), ..host("a", 2) }]).unwrap()
+    };
+    let sleeping = account(Some(0.0));
+    // Two processors for 10 s, less two ranks of 7 s and 4 s idle, by two processors.
+    assert_eq!((sleeping.mean[&Term::Idle], sleeping.mean[&Term::Unused]), (2.0, 1.0));
+    assert_eq!(account(None).mean.get(&Term::Unused), None);
+}
+
+#[test]
 fn the_cluster_mean_weighs_hosts_by_their_processors() {
     let ranks: Vec<RankCost> =
         [(0, "a"), (1, "a"), (2, "a"), (3, "b")].into_iter().map(|(rank, host)| cost(rank, host)).collect();

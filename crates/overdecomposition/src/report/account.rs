@@ -39,11 +39,16 @@ pub(super) fn of_account(settings: &SweepSettings, runs: &[SweepRun], host: Opti
         std::iter::once(String::new()).chain(accounts.iter().map(|(ratio, _)| format!("{ratio}:1"))).collect();
     let biases = Term::ALL.into_iter().filter(|term| !term.bias().is_empty() && has(*term, &accounts));
     let biases: Vec<String> = biases.map(|term| format!("{}: {}.", term.name(), term.bias())).collect();
-    let notes: Vec<&str> = std::iter::once(ACCOUNT_NOTE).chain(biases.iter().map(String::as_str)).collect();
+    let blind = (!has_counters).then_some(BLIND_NOTE);
+    let notes: Vec<&str> =
+        std::iter::once(ACCOUNT_NOTE).chain(blind).chain(biases.iter().map(String::as_str)).collect();
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
     Some(Section::new("Account: growth over 1:1, per processor", &columns, rows, &notes))
 }
 
+/// Text below an account without counters.
+const BLIND_NOTE: &str =
+    "Without counters the residual is time that was unused while ranks could compute, and user time in MPI.";
 /// Text below the account.
 const ACCOUNT_NOTE: &str = "Estimated gain: decrease of idle less increase of system time, memory and TLB wait. Behind each growth is its standard deviation.";
 

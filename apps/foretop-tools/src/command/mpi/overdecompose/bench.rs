@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use anyhow::Context;
 use mpi_job::{Folder, Process};
-use mpi_run::{Flavour, Launcher, Placing};
+use mpi_run::{Flavour, Launcher, Placing, allowed_cpus};
 use overdecomposition::record::{RunEnd, SweepRun};
 use overdecomposition::{CallWait, RankPlacing, RankWait, SweepSettings, SweepTrial, WaitMode, substituted};
+use procfs::CurrentSI;
 use regex::Regex;
 use tempfile::TempDir;
 
@@ -83,11 +84,13 @@ impl SweepBench {
         let this = Process::this();
         let job = mpi_job::root().join(format!("overdecompose-{:x}-{:x}", this.pid, this.started));
         let folder = Folder::create(&job)?;
+        let stolen = steal_seconds(settings);
         let ended = self
             .command(settings, trial, &job, files.path())
             .and_then(|command| process::run(command, Duration::from_millis(settings.limit_ms), interrupted));
         folder.remove()?;
         let Some((end, launcher_seconds)) = ended? else { return Ok(None) };
+        let steal_seconds = steal_seconds(settings).zip(stolen).map(|(after, before)| (after - before).max(0.0));
         let output = tail(&files.path().join("stdout"))?;
         let (ranks, calls) = read_ranks(files.path(), trial, end);
         let found = |regex: &Option<Regex>| regex.as_ref().and_then(|regex| last_match(regex, &output));
@@ -101,6 +104,7 @@ impl SweepBench {
                 .then(|| tail(&files.path().join("stderr")))
                 .transpose()?
                 .map(|text| last_lines(&text)),
+            steal_seconds,
             ranks,
             calls,
         }))
@@ -145,6 +149,13 @@ fn hosts(settings: &SweepSettings, trial: &SweepTrial) -> Vec<String> {
         RankPlacing::Blocked => settings.hosts.iter().map(|host| format!("{host}:{n_ranks}")).collect(),
         RankPlacing::Cyclic => settings.hosts.clone(),
     }
+}
+
+/// Returns the time that the hypervisor has taken from the processors to which ranks of this host bind themselves.
+fn steal_seconds(settings: &SweepSettings) -> Option<f64> {
+    let stat = procfs::KernelStats::current().ok()?;
+    let processors = allowed_cpus().into_iter().take(settings.processors_a_host() as usize);
+    processors.map(|cpu| Some(stat.cpu_time.get(cpu as usize)?.steal_duration()?.as_secs_f64())).sum()
 }
 
 fn text(path: &Path) -> anyhow::Result<String> {
