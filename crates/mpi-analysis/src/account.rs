@@ -33,7 +33,8 @@ pub enum Term {
     Memory,
     /// TLB misses times their penalties.
     Tlb,
-    /// User time outside of MPI: its growth stands for memory and TLB wait where there are no counters.
+    /// User time outside of MPI, as far as it is known: its growth stands for memory and TLB wait where there are no
+    /// counters.
     Compute,
     /// Wait for messages that were sent before they were waited for.
     NetworkWait,
@@ -202,7 +203,7 @@ impl Term {
             Self::Steal => "stolen by the hypervisor",
             Self::Memory => "memory wait",
             Self::Tlb => "TLB wait",
-            Self::Compute => "user time outside MPI",
+            Self::Compute => "user time",
             Self::NetworkWait => "network wait",
             Self::SynchronizationWait => "synchronization wait",
             Self::Wait => "network and synchronization wait",
@@ -216,7 +217,9 @@ impl Term {
             Self::System => "too high for programs with many calls: monitoring adds to it, most at high ratios",
             Self::Memory => "too high: overlapped misses count in full",
             Self::Tlb => "too high: page walks overlap with computing",
-            Self::Compute => "stands for memory and TLB wait together; frequency and other guests change it, too",
+            Self::Compute => {
+                "stands for memory and TLB wait together; user time in MPI, frequency and other guests are in it, too"
+            }
             Self::Idle => "includes time that other programs had, where parallelism was not counted",
             Self::Unused => "other programs' time is in it, and processor time of waiting is taken off",
             Self::Ready | Self::Steal => "",

@@ -36,25 +36,36 @@ pub(crate) fn of_hosts(ranks: &[RankWait]) -> BTreeMap<&str, Vec<&RankWait>> {
     hosts
 }
 
-/// Returns the cost of a rank. Its processor time outside of MPI is not measured by itself: time without a processor is
-/// assumed to spread evenly over all time in which the rank did not sleep.
 fn cost(wait: WaitMode, rank: &RankWait) -> RankCost {
     let cpu = rank.user_seconds + rank.system_seconds;
-    // Ranks that spin or yield while they wait use their processor, so nothing is known of time without one.
-    let asleep = if wait == WaitMode::Block { rank.blocked_seconds } else { 0.0 };
-    let awake = rank.run_seconds - asleep;
-    let outside = (rank.run_seconds - rank.call_seconds).max(0.0);
-    let on_processor = if awake > 0.0 { (cpu / awake).min(1.0) } else { 0.0 };
+    let ready = || (rank.run_seconds - rank.blocked_seconds - cpu).max(0.0);
     RankCost {
         rank: rank.rank,
         host: rank.host.clone(),
         run_seconds: rank.run_seconds,
         user_seconds: rank.user_seconds,
         system_seconds: rank.system_seconds,
-        compute_seconds: Some((outside * on_processor).min(rank.user_seconds)),
-        ready_seconds: (wait == WaitMode::Block).then(|| (awake - cpu).max(0.0)),
+        compute_seconds: compute_seconds(wait, rank),
+        ready_seconds: (wait == WaitMode::Block).then(ready),
         waiting: WaitSeconds::Together(rank.blocked_seconds),
         counters: None,
+    }
+}
+
+/// Returns user time without that of waiting. Ranks do not report the processor time of their calls by itself.
+///
+/// Ranks that sleep hardly use their processor while they wait, so it is all user time. Ranks that spin lose their
+/// processor at any moment alike, so that they have it for the same share of the time inside and outside of MPI. Ranks
+/// that yield lose it in calls of MPI above all, and nothing is known of them.
+fn compute_seconds(wait: WaitMode, rank: &RankWait) -> Option<f64> {
+    let cpu = rank.user_seconds + rank.system_seconds;
+    let outside = (rank.run_seconds - rank.call_seconds).max(0.0);
+    match wait {
+        WaitMode::Block => Some(rank.user_seconds),
+        WaitMode::Library if rank.run_seconds > 0.0 => {
+            Some((outside * (cpu / rank.run_seconds).min(1.0)).min(rank.user_seconds))
+        }
+        WaitMode::Library | WaitMode::Yield => None,
     }
 }
 
@@ -113,6 +124,14 @@ mod tests {
         assert_eq!(of(WaitMode::Block).mean[&Term::Ready], 4.0 * 0.5 / 2.0);
         assert_eq!(tlp_ratio(&[&seen], 1), Some(3.5 / 4.0));
         assert_eq!(tlp_ratio(&[&seen], 3), Some(0.0));
+    }
+
+    #[test]
+    fn user_time_of_waiting_is_left_out_where_ranks_spin_and_unknown_where_they_yield() {
+        let one = rank(0, 4.0);
+        let of = |wait| compute_seconds(wait, &one);
+        // In MPI for 2 s of 4 s, with a processor for 1.5 s of them, of which 1 s is user time.
+        assert_eq!([WaitMode::Block, WaitMode::Library, WaitMode::Yield].map(of), [Some(1.0), Some(0.75), None]);
     }
 
     #[test]

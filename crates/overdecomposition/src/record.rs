@@ -12,6 +12,8 @@ pub mod kind {
     pub const HOST: &str = "overdecomposition.host";
     /// [`super::SweepRun`], one at 1:1 for advice alone.
     pub const ADVISED: &str = "overdecomposition.advised";
+    /// [`super::TunedSide`].
+    pub const TUNED: &str = "overdecomposition.tuned";
     /// [`super::SweepRun`].
     pub const RUN: &str = "overdecomposition.run";
 }
@@ -23,6 +25,13 @@ pub struct SweepHost {
     pub smt: String,
     /// Counters by the library that ranks are started with, or the reason why there are none.
     pub counters: Result<(), String>,
+}
+
+/// Size of a grid that a program found at 1:1 for a share of blocked time, and that all runs have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TunedSide {
+    /// Points on a side.
+    pub side: u32,
 }
 
 /// A run of the program.

@@ -157,6 +157,26 @@ fn advice_of_one_run_stands_beside_the_sweep_that_follows() {
 }
 
 #[test]
+fn a_grid_is_tuned_once_at_1_to_1_and_all_ratios_relax_the_same() {
+    let result = r#"{"kind":"header","program":"miniapp","version":"0.2.0","started":"2026-01-01T00:00:00Z","mpi":"none","arguments":[],"seed":1,"ranks":[],"assumptions":[]}
+{"kind":"miniapp.sor","data":"frosty","side":640,"relaxation":1.9,"epsilon":0.01,"test":"none","n_iterations":5,"changed":null,"is_converged":false,"checksum":"1a"}"#;
+    let keep =
+        format!("echo \"$ranks $*\" >>words\ncase \"$*\" in *--out*) cat >\"${{5}}\" <<END\n{result}\nEND\nesac");
+    let stage = Stage::with(&keep);
+    let mut command = stage.command(&SWEEP);
+    command.args(["sor", "--blocked-share", "50%"]);
+    for (begin, n_runs) in [("tuning at 1:1", 10), ("all runs have a grid of 640 points", 10)] {
+        let ended = end_of(&mut command);
+        assert!(ended.status == 0 && ended.stderr.starts_with(begin), "{}", ended.stderr);
+        let words = std::fs::read_to_string(stage.path("words")).unwrap();
+        let mut lines = words.lines();
+        assert!(lines.next().unwrap().starts_with("1 sor --blocked-share 50% --out "), "{words}");
+        assert!(lines.all(|line| line.ends_with(" sor --points 640")), "{words}");
+        assert_eq!(words.lines().count(), n_runs);
+    }
+}
+
+#[test]
 fn a_sweep_that_is_interrupted_keeps_its_runs_and_is_resumed() {
     // The first run at 4:1 waits until the file is there, and shows that it has begun by another.
     let stage = Stage::with("[ $ranks = 4 ] && { : >begun; while [ ! -e go ]; do sleep 0.01; done; }");
@@ -202,4 +222,25 @@ fn arguments_that_make_no_sense_are_refused_with_the_remedy() {
     stage.run(&["--wait", "yield"]).check_failed(1, "ranks cannot wait by `yield`");
     stage.run(&["--wait", "library", "--advise"]).check_failed(1, "--advise needs what ranks report");
     assert!(!stage.path("overdecomposition.jsonl").exists(), "nothing was measured");
+}
+
+#[test]
+#[ignore = "needs Open MPI and MPICH: make test"]
+fn kernels_of_both_libraries_answer_alike_at_all_ratios() {
+    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/sim/kernels/build.sh");
+    for library in ["openmpi", "mpich"] {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(Command::new(&kernels).arg(library).arg(folder.path()).status().unwrap().success());
+        for name in ["ep", "ft"] {
+            let mut command = foretop();
+            command.args(["mpi", "overdecompose", "--wait", "library", "--processors", "1", "--ratios", "1,2"]);
+            command.args(["--repeat", "2", "--answer", "verified, sum ([0-9a-fA-F]+)", "--time", r"([0-9.]+) s\n"]);
+            command.args(["--out", name, "--", &format!("./{name}"), "2", "100000", "spin", "whole=2"]);
+            let ended = end_of(command.current_dir(&folder));
+            assert_eq!(ended.status, 0, "{}", ended.stderr);
+            assert!(ended.stdout.starts_with(&format!("MPI: {library}")), "{}", ended.stdout);
+            assert_eq!(row(&ended.stdout, "2:1")[..3], ["2:1", "2", "2"], "{}", ended.stdout);
+            assert!(!ended.stdout.contains("Runs that do not count"), "{}", ended.stdout);
+        }
+    }
 }

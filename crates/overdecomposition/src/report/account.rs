@@ -37,9 +37,11 @@ pub(super) fn of_account(settings: &SweepSettings, runs: &[SweepRun], host: Opti
     }));
     let columns: Vec<String> =
         std::iter::once(String::new()).chain(accounts.iter().map(|(ratio, _)| format!("{ratio}:1"))).collect();
-    let biases = Term::ALL.into_iter().filter(|term| !term.bias().is_empty() && has(*term, &accounts));
+    let is_counted = has(Term::Unused, &accounts);
+    let is_biased = |term: &Term| !(term.bias().is_empty() || *term == Term::Idle && is_counted);
+    let biases = Term::ALL.into_iter().filter(|term| is_biased(term) && has(*term, &accounts));
     let biases: Vec<String> = biases.map(|term| format!("{}: {}.", term.name(), term.bias())).collect();
-    let blind = (!has_counters).then_some(BLIND_NOTE);
+    let blind = (!has_counters).then_some(if has(Term::Compute, &accounts) { BLIND_NOTE } else { BLINDEST_NOTE });
     let notes: Vec<&str> =
         std::iter::once(ACCOUNT_NOTE).chain(blind).chain(biases.iter().map(String::as_str)).collect();
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
@@ -48,7 +50,10 @@ pub(super) fn of_account(settings: &SweepSettings, runs: &[SweepRun], host: Opti
 
 /// Text below an account without counters.
 const BLIND_NOTE: &str =
-    "Without counters the residual is time that was unused while ranks could compute, and user time in MPI.";
+    "Without counters the residual is what grew of time that was unused while ranks could compute.";
+/// Text below an account without counters and user time.
+const BLINDEST_NOTE: &str =
+    "User time of ranks that yield is not known, so that the estimate lacks memory and TLB wait.";
 /// Text below the account.
 const ACCOUNT_NOTE: &str = "Estimated gain: decrease of idle less increase of system time, memory and TLB wait. Behind each growth is its standard deviation.";
 

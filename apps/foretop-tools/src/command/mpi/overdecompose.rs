@@ -1,7 +1,9 @@
 //! `foretop mpi overdecompose`: the same program with more and more ranks a processor, and whether that pays.
 
 mod bench;
+mod output;
 mod process;
+mod tuning;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -11,7 +13,7 @@ use std::time::Duration;
 use anyhow::{bail, ensure};
 use clap::Args;
 use mpi_run::{Flavour, Header, Writer, allowed_cpus};
-use overdecomposition::record::{SweepHost, SweepRun, kind};
+use overdecomposition::record::{SweepHost, SweepRun, TunedSide, kind};
 use overdecomposition::{Overdecomposition, RankPlacing, SweepSettings, SweepTrial, WaitMode, report};
 use program::Progress;
 use regex::Regex;
@@ -106,19 +108,20 @@ impl Overdecompose {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let settings = self.settings().or_usage()?;
         let interrupted = interruptions()?;
-        let bench = SweepBench::new(&settings, self.mpi, self.answer, self.time)?;
+        let mut bench = SweepBench::new(&settings, self.mpi, self.answer, self.time)?;
         if let (true, Err(why)) = (self.advise, bench.counters()) {
             bail!("--advise needs what ranks report: {why}");
         }
         let arguments = std::env::args().skip(1).collect();
         let header = Header::of(&Overdecomposition, bench.flavour().to_string(), arguments, self.seed, Vec::new());
-        let kinds = [kind::SETTINGS, kind::ADVISED, kind::RUN];
+        let kinds = [kind::SETTINGS, kind::TUNED, kind::ADVISED, kind::RUN];
         let mut writer = open(&self.out, &settings, &kinds, &header)?;
         let host = SweepHost { smt: smt(), counters: bench.counters() };
         if writer.outcome().all::<SweepHost>(kind::HOST)?.last() != Some(&host) {
             writer.record(kind::HOST, &host)?;
         }
         let is_over = match self.advise {
+            _ if !tune(&settings, &mut bench, &mut writer, &interrupted)? => false,
             true => advise(&settings, &bench, &mut writer, &interrupted)?,
             false => sweep(&settings, &bench, &mut writer, &interrupted)?,
         };
@@ -155,6 +158,32 @@ impl Overdecompose {
             time: text(&self.time),
         })
     }
+}
+
+/// Tunes a program that tunes itself, once and at 1:1. Returns whether it came to the end.
+fn tune(
+    settings: &SweepSettings,
+    bench: &mut SweepBench,
+    writer: &mut Writer,
+    interrupted: &Receiver<()>,
+) -> anyhow::Result<bool> {
+    if !tuning::is_tuned(&settings.program) {
+        return Ok(true);
+    }
+    let before = writer.outcome().all::<TunedSide>(kind::TUNED)?.first().copied();
+    let tuned = match before {
+        Some(tuned) => tuned,
+        None => {
+            say("tuning at 1:1");
+            let Some(side) = bench.tuned_side(settings, interrupted)? else { return Ok(false) };
+            let tuned = TunedSide { side };
+            writer.record(kind::TUNED, &tuned)?;
+            tuned
+        }
+    };
+    say(&format!("all runs have a grid of {} points on a side", tuned.side));
+    bench.use_side(tuned.side);
+    Ok(true)
 }
 
 /// Makes all runs that are left. Returns whether it came to the end.
