@@ -235,7 +235,16 @@ fn kernels_of_both_libraries_answer_alike_at_all_ratios() {
             let mut command = foretop();
             command.args(["mpi", "overdecompose", "--wait", "library", "--processors", "1", "--ratios", "1,2"]);
             command.args(["--repeat", "2", "--answer", "verified, sum ([0-9a-fA-F]+)", "--time", r"([0-9.]+) s\n"]);
-            command.args(["--out", name, "--", &format!("./{name}"), "2", "100000", "spin", "whole=2"]);
+            command.args([
+                "--out",
+                &format!("{name}.jsonl"),
+                "--",
+                &format!("./{name}"),
+                "2",
+                "100000",
+                "spin",
+                "whole=2",
+            ]);
             let ended = end_of(command.current_dir(&folder));
             assert_eq!(ended.status, 0, "{}", ended.stderr);
             assert!(ended.stdout.starts_with(&format!("MPI: {library}")), "{}", ended.stdout);
