@@ -10,12 +10,14 @@
 #![warn(unreachable_pub)]
 
 mod advice;
+mod choice;
 mod cost;
 mod plan;
 mod plot;
 mod profile;
 pub mod record;
 mod report;
+mod share;
 mod speedup;
 mod verdict;
 mod wait_file;
@@ -24,10 +26,12 @@ use mpi_run::{MalformedRecord, Measurement, Outcome};
 use picture::Picture;
 
 pub use advice::{PublishedFinding, SweepAdvice, latency_bound};
+pub use choice::{HostWeights, RankPlacing, WaitMode};
 pub use cost::account;
-pub use plan::{RankPlacing, SweepError, SweepSettings, SweepTrial, WaitMode, grid, substituted};
+pub use plan::{SweepError, SweepSettings, SweepTrial, grid, substituted};
 pub use profile::{CommunicationProfile, MessageSize, MessageTraffic};
 pub use report::report;
+pub use share::shares;
 pub use speedup::{Speedup, speedups};
 pub use verdict::{GainLimit, Limiter, SweepVerdict};
 pub use wait_file::{CallWait, RankWait, WaitFileError};

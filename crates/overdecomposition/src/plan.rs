@@ -1,12 +1,13 @@
 //! Plan of a sweep: ratios, numbers of ranks, order of the runs.
 
 use std::fmt;
-use std::str::FromStr;
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
+
+use crate::{HostWeights, RankPlacing, WaitMode};
 
 /// Settings of a sweep. A sweep that is resumed must be given the same.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,6 +28,8 @@ pub struct SweepSettings {
     pub wait: WaitMode,
     /// Placing of ranks.
     pub placing: RankPlacing,
+    /// Weights of hosts.
+    pub weights: HostWeights,
     /// Time limit of a run, in milliseconds.
     pub limit_ms: u64,
     /// Regular expression that finds the answer in the program's output.
@@ -44,28 +47,6 @@ pub struct SweepTrial {
     pub n_ranks: u32,
     /// Number of the round, from 0: each has one run at every ratio.
     pub round: u32,
-}
-
-/// Way in which ranks wait for messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WaitMode {
-    /// The library's own way, which is spinning.
-    Library,
-    /// Yielding the core between tests.
-    Yield,
-    /// Sleeping until there is something to receive.
-    Block,
-}
-
-/// Placing of ranks on processors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RankPlacing {
-    /// Neighbouring ranks on one processor.
-    Blocked,
-    /// Neighbouring ranks on different processors, in turn.
-    Cyclic,
 }
 
 /// The reason why a sweep is refused.
@@ -118,6 +99,15 @@ pub enum SweepError {
         /// The text.
         given: String,
     },
+    /// A text that is no way of weighing.
+    #[error("`{given}` is not a way of weighing hosts: use even or forecast")]
+    Weights {
+        /// The text.
+        given: String,
+    },
+    /// Weights of a single host, or of hosts that have ranks in turn.
+    #[error("--weights forecast divides ranks among hosts: name several with --hosts, and place ranks blocked")]
+    NothingToWeigh,
     /// A text that is no way of placing.
     #[error("`{given}` is not a way of placing ranks: use blocked or cyclic")]
     Placing {
@@ -241,47 +231,6 @@ pub fn substituted(argument: &str, trial: &SweepTrial) -> String {
 impl fmt::Display for SweepTrial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:1, {} ranks, round {}", self.ratio, self.n_ranks, self.round + 1)
-    }
-}
-
-impl WaitMode {
-    /// Returns the word for command lines and the environment.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Library => "library",
-            Self::Yield => "yield",
-            Self::Block => "block",
-        }
-    }
-}
-
-impl RankPlacing {
-    /// Returns the word for command lines and the environment.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Blocked => "blocked",
-            Self::Cyclic => "cyclic",
-        }
-    }
-}
-
-impl FromStr for WaitMode {
-    type Err = SweepError;
-
-    fn from_str(text: &str) -> Result<Self, SweepError> {
-        let known = [Self::Library, Self::Yield, Self::Block].into_iter().find(|mode| mode.name() == text);
-        known.ok_or_else(|| SweepError::Wait { given: text.to_owned() })
-    }
-}
-
-impl FromStr for RankPlacing {
-    type Err = SweepError;
-
-    fn from_str(text: &str) -> Result<Self, SweepError> {
-        let known = [Self::Blocked, Self::Cyclic].into_iter().find(|placing| placing.name() == text);
-        known.ok_or_else(|| SweepError::Placing { given: text.to_owned() })
     }
 }
 

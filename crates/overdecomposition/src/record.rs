@@ -12,6 +12,8 @@ pub mod kind {
     pub const HOST: &str = "overdecomposition.host";
     /// [`super::SweepRun`], one at 1:1 for advice alone.
     pub const ADVISED: &str = "overdecomposition.advised";
+    /// [`super::WeighedHosts`].
+    pub const WEIGHTS: &str = "overdecomposition.weights";
     /// [`super::TunedSide`].
     pub const TUNED: &str = "overdecomposition.tuned";
     /// [`super::SweepRun`].
@@ -25,6 +27,13 @@ pub struct SweepHost {
     pub smt: String,
     /// Counters by the library that ranks are started with, or the reason why there are none.
     pub counters: Result<(), String>,
+}
+
+/// Weights of hosts, which all runs have.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WeighedHosts {
+    /// Weight of each host, in their order.
+    pub weights: Vec<f64>,
 }
 
 /// Size of a grid that a program found at 1:1 for a share of blocked time, and that all runs have.

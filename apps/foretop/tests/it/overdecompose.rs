@@ -1,7 +1,7 @@
 //! `foretop mpi overdecompose` under a launcher that runs a shell script once, in the place of all ranks: what ranks
 //! would report is written by the script, so that times are known.
 
-use std::os::unix::fs::PermissionsExt;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -63,9 +63,14 @@ impl Stage {
         stage
     }
 
+    /// Has another process write a script: a process that a test starts meanwhile would hold a file of this one open,
+    /// and such a file cannot be started.
     fn script(&self, name: &str, text: &str) {
-        std::fs::write(self.path(name), text).unwrap();
-        std::fs::set_permissions(self.path(name), PermissionsExt::from_mode(0o755)).unwrap();
+        let mut writer = Command::new("install");
+        let mut writer = writer.args(["-m", "755", "/dev/stdin"]).arg(self.path(name)).stdin(Stdio::piped()).spawn();
+        let writer = writer.as_mut().unwrap();
+        writer.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+        assert!(writer.wait().unwrap().success());
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -180,8 +185,8 @@ fn a_grid_is_tuned_once_at_1_to_1_and_all_ratios_relax_the_same() {
 fn a_sweep_that_is_interrupted_keeps_its_runs_and_is_resumed() {
     // The first run at 4:1 waits until the file is there, and shows that it has begun by another.
     let stage = Stage::with("[ $ranks = 4 ] && { : >begun; while [ ! -e go ]; do sleep 0.01; done; }");
-    let child = stage.command(&SWEEP).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    while !stage.path("begun").exists() {
+    let mut child = stage.command(&SWEEP).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while !stage.path("begun").exists() && child.try_wait().unwrap().is_none() {
         std::thread::yield_now();
     }
     let pid = rustix::process::Pid::from_child(&child);
@@ -213,11 +218,15 @@ fn arguments_that_make_no_sense_are_refused_with_the_remedy() {
         (&["--ranks", "4", "--ratios", "1"], "cannot be used with"),
         (&["--repeat", "0"], "0 is not in 1.."),
         (&["--limit", "0s"], "--limit"),
+        (&["--weights", "forecast"], "name several with --hosts"),
+        (&["--weights", "forecast", "--hosts", "a,b", "--placing", "cyclic"], "place ranks blocked"),
         (&["--wait", "spin"], "`spin` is not a way of waiting: use library, yield or block"),
         (&["--answer", "("], "--answer"),
     ] {
         stage.run(arguments).check_failed(2, told);
     }
+    let unknown = ["--weights", "forecast", "--hosts", "a.invalid,b.invalid"];
+    stage.run(&unknown).check_failed(1, "cannot weigh `a.invalid`: its node must forecast cpu.availability");
     std::fs::remove_file(stage.path("libmpi_wait.so")).unwrap();
     stage.run(&["--wait", "yield"]).check_failed(1, "ranks cannot wait by `yield`");
     stage.run(&["--wait", "library", "--advise"]).check_failed(1, "--advise needs what ranks report");

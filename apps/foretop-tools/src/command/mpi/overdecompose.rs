@@ -4,6 +4,7 @@ mod bench;
 mod output;
 mod process;
 mod tuning;
+mod weights;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -13,14 +14,16 @@ use std::time::Duration;
 use anyhow::{bail, ensure};
 use clap::Args;
 use mpi_run::{Flavour, Header, Writer, allowed_cpus};
-use overdecomposition::record::{SweepHost, SweepRun, TunedSide, kind};
-use overdecomposition::{Overdecomposition, RankPlacing, SweepSettings, SweepTrial, WaitMode, report};
+use overdecomposition::record::{SweepHost, SweepRun, TunedSide, WeighedHosts, kind};
+use overdecomposition::{
+    HostWeights, Overdecomposition, RankPlacing, SweepError, SweepSettings, SweepTrial, WaitMode, report,
+};
 use program::Progress;
 use regex::Regex;
 
 use self::bench::SweepBench;
 use super::study::open;
-use command_line::argument::positive_span;
+use command_line::argument::{NodeAccess, positive_span};
 use command_line::failure::OrUsage;
 use command_line::interruption::interruptions;
 use command_line::terminal::say;
@@ -70,6 +73,13 @@ pub struct Overdecompose {
     #[arg(long, value_name = "PLACING", default_value = "blocked")]
     placing: RankPlacing,
 
+    /// The ranks of hosts: even, or in proportion to the cpu.availability that their nodes forecast
+    #[arg(long, value_name = "even|forecast", default_value = "even")]
+    weights: HostWeights,
+
+    #[command(flatten)]
+    access: NodeAccess,
+
     /// The way in which ranks wait: as the library does, by yielding the core, or by sleeping
     #[arg(long, value_name = "library|yield|block", default_value = "block")]
     wait: WaitMode,
@@ -108,18 +118,20 @@ impl Overdecompose {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let settings = self.settings().or_usage()?;
         let interrupted = interruptions()?;
+        let asked = self.ask_weights()?;
         let mut bench = SweepBench::new(&settings, self.mpi, self.answer, self.time)?;
         if let (true, Err(why)) = (self.advise, bench.counters()) {
             bail!("--advise needs what ranks report: {why}");
         }
         let arguments = std::env::args().skip(1).collect();
         let header = Header::of(&Overdecomposition, bench.flavour().to_string(), arguments, self.seed, Vec::new());
-        let kinds = [kind::SETTINGS, kind::TUNED, kind::ADVISED, kind::RUN];
+        let kinds = [kind::SETTINGS, kind::WEIGHTS, kind::TUNED, kind::ADVISED, kind::RUN];
         let mut writer = open(&self.out, &settings, &kinds, &header)?;
         let host = SweepHost { smt: smt(), counters: bench.counters() };
         if writer.outcome().all::<SweepHost>(kind::HOST)?.last() != Some(&host) {
             writer.record(kind::HOST, &host)?;
         }
+        bench.use_weights(weigh(asked, &mut writer)?);
         let is_over = match self.advise {
             _ if !tune(&settings, &mut bench, &mut writer, &interrupted)? => false,
             true => advise(&settings, &bench, &mut writer, &interrupted)?,
@@ -131,6 +143,14 @@ impl Overdecompose {
         Ok(out.write_all(report(writer.outcome())?.to_text().as_bytes())?)
     }
 
+    /// Asks the nodes of hosts for their weights, unless the result that is resumed has them.
+    fn ask_weights(&self) -> anyhow::Result<Vec<f64>> {
+        if self.weights == HostWeights::Even || self.out.exists() {
+            return Ok(Vec::new());
+        }
+        weights::forecast(&self.hosts, self.limit, &self.access)
+    }
+
     fn settings(&self) -> anyhow::Result<SweepSettings> {
         let here = u32::try_from(allowed_cpus().len()).unwrap_or(1).max(1);
         let of_host = self.processors.unwrap_or(here);
@@ -138,6 +158,9 @@ impl Overdecompose {
             !self.hosts.is_empty() || of_host <= here,
             "--processors {of_host} is more than the {here} cores that this process may run on: use {here} or less"
         );
+        if self.weights == HostWeights::Forecast && (self.hosts.len() < 2 || self.placing == RankPlacing::Cyclic) {
+            return Err(SweepError::NothingToWeigh.into());
+        }
         let n_processors = of_host * u32::try_from(self.hosts.len().max(1))?;
         let ranks = match &self.ranks[..] {
             [] => SweepSettings::ranks_of_ratios(&self.ratios, n_processors)?,
@@ -153,11 +176,23 @@ impl Overdecompose {
             seed: self.seed,
             wait: self.wait,
             placing: self.placing,
+            weights: self.weights,
             limit_ms: u64::try_from(self.limit.as_millis())?,
             answer: text(&self.answer),
             time: text(&self.time),
         })
     }
+}
+
+/// Returns the weights that the result has, else these, which it has from now on.
+fn weigh(asked: Vec<f64>, writer: &mut Writer) -> anyhow::Result<Vec<f64>> {
+    if let Some(before) = writer.outcome().all::<WeighedHosts>(kind::WEIGHTS)?.first() {
+        return Ok(before.weights.clone());
+    }
+    if !asked.is_empty() {
+        writer.record(kind::WEIGHTS, &WeighedHosts { weights: asked.clone() })?;
+    }
+    Ok(asked)
 }
 
 /// Tunes a program that tunes itself, once and at 1:1. Returns whether it came to the end.

@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use mpi_job::{Folder, Process};
 use mpi_run::{Flavour, Launcher, Outcome, Placing, allowed_cpus};
 use overdecomposition::record::{RunEnd, SweepRun};
-use overdecomposition::{RankPlacing, SweepSettings, SweepTrial, WaitMode, substituted};
+use overdecomposition::{RankPlacing, SweepSettings, SweepTrial, WaitMode, shares, substituted};
 use procfs::CurrentSI;
 use regex::Regex;
 use tempfile::TempDir;
@@ -38,6 +38,8 @@ pub struct SweepBench {
     time: Option<Regex>,
     /// The program and its arguments, before those of a run are put in.
     words: Vec<String>,
+    /// Weight of each host; none if ranks are spread evenly.
+    weights: Vec<f64>,
     scratch: TempDir,
 }
 
@@ -62,7 +64,7 @@ impl SweepBench {
             say(&format!("warning: ranks are neither bound nor accounted for: {why}"));
         }
         let scratch = tempfile::tempdir().context("cannot make a folder for output")?;
-        Ok(Self { launcher, library, answer, time, words, scratch })
+        Ok(Self { launcher, library, answer, time, words, weights: Vec::new(), scratch })
     }
 
     pub fn flavour(&self) -> Flavour {
@@ -88,6 +90,11 @@ impl SweepBench {
         }
         let side = tuning::side_of(&Outcome::read(&result)?);
         Ok(Some(side.context("cannot tune at 1:1: the program's result has no side of a grid")?))
+    }
+
+    /// Has all runs spread their ranks over hosts by these weights.
+    pub fn use_weights(&mut self, weights: Vec<f64>) {
+        self.weights = weights;
     }
 
     /// Has all runs use this side of a grid.
@@ -168,7 +175,7 @@ impl SweepBench {
             ]);
         }
         let environment = environment.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        let hosts = hosts(settings, trial);
+        let hosts = hosts(settings, trial, &self.weights);
         let placing = Placing { n_ranks: trial.n_ranks, hosts, environment, ..Placing::default() };
         let mut command = self.launcher.command(&placing, Path::new(&words[0]));
         let file =
@@ -187,12 +194,14 @@ fn own_program(name: &str, mpi: Option<Flavour>) -> Option<PathBuf> {
 }
 
 /// Returns hosts as launchers have them: each with all its ranks for blocked placing, in turn for cyclic placing.
-fn hosts(settings: &SweepSettings, trial: &SweepTrial) -> Vec<String> {
-    let n_ranks = trial.ratio * settings.processors_a_host();
-    match settings.placing {
-        RankPlacing::Blocked => settings.hosts.iter().map(|host| format!("{host}:{n_ranks}")).collect(),
-        RankPlacing::Cyclic => settings.hosts.clone(),
+fn hosts(settings: &SweepSettings, trial: &SweepTrial, weights: &[f64]) -> Vec<String> {
+    if settings.placing == RankPlacing::Cyclic {
+        return settings.hosts.clone();
     }
+    let even = vec![1.0; settings.hosts.len()];
+    let shares = shares(trial.n_ranks, if weights.is_empty() { &even } else { weights });
+    let with_ranks = settings.hosts.iter().zip(shares).filter(|(_, share)| *share > 0);
+    with_ranks.map(|(host, share)| format!("{host}:{share}")).collect()
 }
 
 /// Returns the time that the hypervisor has taken from the processors to which ranks of this host bind themselves.
