@@ -113,6 +113,9 @@ pub struct HostCost {
     /// Idle time of all its processors together, if it was measured: time in which fewer ranks could compute than there
     /// are processors. Otherwise idle time is what user, system and steal time leave of the run.
     pub idle_seconds: Option<f64>,
+    /// Whether waiting ranks use their processor, because they spin or yield: then processor time tells nothing of
+    /// computing, and [`Term::Unused`] is not known.
+    pub waits_use_processor: bool,
     /// Stolen time of all its processors together, if the kernel reports it.
     pub steal_seconds: Option<f64>,
 }
@@ -297,9 +300,7 @@ fn host_sum(host: &HostCost, ranks: &[RankCost], run_seconds: f64) -> TermSecond
     let busy: f64 = here.iter().map(|rank| rank.user_seconds + rank.system_seconds).sum();
     let left = f64::from(host.n_processors) * run_seconds - busy - host.steal_seconds.unwrap_or(0.0);
     terms.insert(Term::Idle, host.idle_seconds.unwrap_or(left.max(0.0)));
-    // Where ranks spin, time without a processor is not known, and processor time tells nothing of computing.
-    let sleeps = terms.contains_key(&Term::Ready);
-    terms.extend(host.idle_seconds.filter(|_| sleeps).map(|idle| (Term::Unused, left - idle)));
+    terms.extend(host.idle_seconds.filter(|_| !host.waits_use_processor).map(|idle| (Term::Unused, left - idle)));
     terms.extend(host.steal_seconds.map(|seconds| (Term::Steal, seconds)));
     terms
 }

@@ -22,7 +22,9 @@ pub fn account(settings: &SweepSettings, run: &SweepRun) -> Result<Option<TimeAc
             host: host.to_owned(),
             n_processors: settings.processors_a_host(),
             idle_seconds: tlp_of(&ranks).map(|tlp| idle_seconds(settings, tlp)),
-            steal_seconds: run.steal_seconds.filter(|_| settings.hosts.is_empty()),
+            // Each rank of a host counts all its cores.
+            steal_seconds: ranks.iter().filter_map(|rank| rank.stolen_seconds).reduce(f64::max),
+            waits_use_processor: settings.wait != WaitMode::Block,
         })
         .collect();
     TimeAccount::of(&ranks, &hosts).map(Some)
@@ -37,8 +39,6 @@ pub(crate) fn of_hosts(ranks: &[RankWait]) -> BTreeMap<&str, Vec<&RankWait>> {
 }
 
 fn cost(wait: WaitMode, rank: &RankWait) -> RankCost {
-    let cpu = rank.user_seconds + rank.system_seconds;
-    let ready = || (rank.run_seconds - rank.blocked_seconds - cpu).max(0.0);
     RankCost {
         rank: rank.rank,
         host: rank.host.clone(),
@@ -46,7 +46,7 @@ fn cost(wait: WaitMode, rank: &RankWait) -> RankCost {
         user_seconds: rank.user_seconds,
         system_seconds: rank.system_seconds,
         compute_seconds: compute_seconds(wait, rank),
-        ready_seconds: (wait == WaitMode::Block).then(ready),
+        ready_seconds: rank.ready_seconds,
         waiting: WaitSeconds::Together(rank.blocked_seconds),
         counters: None,
     }
@@ -62,7 +62,7 @@ fn compute_seconds(wait: WaitMode, rank: &RankWait) -> Option<f64> {
     let outside = (rank.run_seconds - rank.call_seconds).max(0.0);
     match wait {
         WaitMode::Block => Some(rank.user_seconds),
-        WaitMode::Library if rank.run_seconds > 0.0 => {
+        WaitMode::Library if rank.run_seconds > 0.0 && rank.call_seconds.is_finite() => {
             Some((outside * (cpu / rank.run_seconds).min(1.0)).min(rank.user_seconds))
         }
         WaitMode::Library | WaitMode::Yield => None,
@@ -118,10 +118,8 @@ mod tests {
         // What the ranks' 6 s and 2.5 s idle leave of two processors for 4 s.
         assert_eq!(of(WaitMode::Block).mean[&Term::Unused], -0.5 / 2.0);
         assert_eq!(of(WaitMode::Yield).mean[&Term::Idle], (2.0 * 0.5 + 1.5) / 2.0);
-        assert_eq!(of(WaitMode::Yield).mean.get(&Term::Ready), None);
         assert_eq!(of(WaitMode::Yield).mean.get(&Term::Unused), None);
-        // Blocked for 2 s, so each had a processor for 1.5 s of the other 2 s.
-        assert_eq!(of(WaitMode::Block).mean[&Term::Ready], 4.0 * 0.5 / 2.0);
+        assert_eq!(of(WaitMode::Block).mean[&Term::Ready], 4.0 * 0.25 / 2.0);
         assert_eq!(tlp_ratio(&[&seen], 1), Some(3.5 / 4.0));
         assert_eq!(tlp_ratio(&[&seen], 3), Some(0.0));
     }

@@ -12,6 +12,7 @@
 mod advice;
 mod choice;
 mod cost;
+mod phase;
 mod plan;
 mod plot;
 mod profile;
@@ -28,6 +29,7 @@ use picture::Picture;
 pub use advice::{PublishedFinding, SweepAdvice, latency_bound};
 pub use choice::{HostWeights, RankPlacing, WaitMode};
 pub use cost::account;
+pub use phase::PhaseTotals;
 pub use plan::{SweepError, SweepSettings, SweepTrial, grid, substituted};
 pub use profile::{CommunicationProfile, MessageSize, MessageTraffic};
 pub use report::report;

@@ -58,9 +58,6 @@ pub struct SweepRun {
     pub answer: Option<String>,
     /// Last lines of the program's standard error, if it failed.
     pub error: Option<String>,
-    /// Time that the hypervisor took from the processors of this host during the run, if the kernel reports it.
-    #[serde(default)]
-    pub steal_seconds: Option<f64>,
     /// Rows of the ranks that reported, in order.
     pub ranks: Vec<RankWait>,
     /// Calls of all ranks together, those that took longest first.
@@ -120,7 +117,6 @@ pub(crate) mod tests {
             program_seconds: None,
             answer: None,
             error: None,
-            steal_seconds: None,
             ranks: Vec::new(),
             calls: Vec::new(),
         }
@@ -138,11 +134,14 @@ pub(crate) mod tests {
             call_seconds: seconds / 2.0,
             user_seconds: 1.0,
             system_seconds: 0.5,
+            ready_seconds: Some(0.25),
+            stolen_seconds: None,
             voluntary_switches: 10,
             involuntary_switches: 1,
             minor_faults: 100,
             major_faults: 0,
             tlp_seconds: None,
+            phases: Vec::new(),
         }
     }
 

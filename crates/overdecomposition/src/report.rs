@@ -7,10 +7,11 @@ use mpi_run::{Document, MalformedRecord, Outcome, Section};
 use statistics::Interval;
 use text::figure::{counted, number, percent, span_ns};
 
-use self::account::of_account;
+use self::account::{of_account, of_phases};
 use self::traffic::{advice, of_advice, of_calls, of_parallelism};
 use crate::record::{SweepHost, SweepRun, kind};
 use crate::speedup::{good, right_answer, runs};
+use crate::verdict::disturbed_ratio;
 use crate::{Speedup, SweepSettings, SweepVerdict, speedups};
 
 /// Nanoseconds in a second, the unit of printed spans.
@@ -33,6 +34,7 @@ pub fn report(outcome: &Outcome) -> Result<Document, MalformedRecord> {
             sections.push(of_speedups(settings, &runs));
         }
         sections.extend(of_account(settings, &runs, hosts.last()));
+        sections.extend(of_phases(settings, &runs, verdict.candidate.as_ref().map(|one| one.ratio)));
         sections.extend(of_parallelism(settings, &runs));
         sections.extend(of_calls(&runs));
         let advised: Vec<SweepRun> = outcome.all(kind::ADVISED)?;
@@ -44,9 +46,21 @@ pub fn report(outcome: &Outcome) -> Result<Document, MalformedRecord> {
     }
     // Oversubscription, which headers warn of, is what is measured here.
     let broken = outcome.is_truncated.then(|| "the result breaks off in its last line".to_owned());
-    let warnings =
-        broken.into_iter().chain(settings.first().and_then(|settings| other_mode(settings, &runs))).collect();
+    let disturbed = settings.first().and_then(|settings| disturbed(settings, &runs));
+    let warnings = broken
+        .into_iter()
+        .chain(disturbed)
+        .chain(settings.first().and_then(|settings| other_mode(settings, &runs)))
+        .collect();
     Ok(Document { title: "Overdecomposition".to_owned(), about, warnings, sections })
+}
+
+/// Returns a warning if other programs used the processors: several ranks get more of a processor than one.
+fn disturbed(settings: &SweepSettings, runs: &[SweepRun]) -> Option<String> {
+    let share = percent(disturbed_ratio(settings, runs)?);
+    Some(format!(
+        "processors were unused for {share} of the time at 1:1 although ranks could compute: if other programs had them, a gain may be a larger share of them"
+    ))
 }
 
 /// Returns a warning if ranks did not wait as they should.

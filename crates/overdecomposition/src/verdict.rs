@@ -109,6 +109,13 @@ impl SweepVerdict {
     }
 }
 
+/// Returns the share of the time at 1:1 in which processors were unused although ranks could compute, if it is so large
+/// that a gain may be no more than a larger share of processors that other programs use, too.
+pub(crate) fn disturbed_ratio(settings: &SweepSettings, runs: &[SweepRun]) -> Option<f64> {
+    let (base, gain) = gain_of(settings, runs, 1)?;
+    mean(&base, Term::Unused).map(|seconds| seconds / gain.base_seconds).filter(|ratio| *ratio >= IDLE_RATIO_MIN)
+}
+
 /// Returns the account at 1:1 and that of the gain at a ratio, from the runs that count.
 pub(crate) fn gain_of(
     settings: &SweepSettings,

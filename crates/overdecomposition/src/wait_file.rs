@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use units::Rank;
 
-use crate::WaitMode;
+use crate::phase::phases;
+use crate::{PhaseTotals, WaitMode};
 
 /// Value of `format` in the first line.
 const FORMAT: &str = "foretop-wait";
@@ -31,6 +32,10 @@ pub struct RankWait {
     pub user_seconds: f64,
     /// System time.
     pub system_seconds: f64,
+    /// Time in which the rank was ready to run and had no core, if the kernel counts it.
+    pub ready_seconds: Option<f64>,
+    /// Time that the hypervisor took from all cores of the host, if the kernel counts it.
+    pub stolen_seconds: Option<f64>,
     /// Context switches because the rank waited.
     pub voluntary_switches: u64,
     /// Context switches because others had their turn.
@@ -39,8 +44,12 @@ pub struct RankWait {
     pub minor_faults: u64,
     /// Page faults with one.
     pub major_faults: u64,
-    /// Seconds for which 0, 1, 2 … ranks of the host could compute (thread-level parallelism), if it was measured.
+    /// Seconds for which 0, 1, 2 … ranks of the host could compute (thread-level parallelism), if it was measured. One
+    /// rank of each host reports them.
     pub tlp_seconds: Option<Vec<f64>>,
+    /// Totals of each phase; none if the program does not call `MPI_Pcontrol`.
+    #[serde(default)]
+    pub phases: Vec<PhaseTotals>,
 }
 
 /// Sums of one MPI function.
@@ -102,12 +111,32 @@ struct Sums {
     blocked_seconds: f64,
     user_seconds: f64,
     system_seconds: f64,
+    #[serde(default)]
+    ready_seconds: Option<f64>,
+    #[serde(default)]
+    stolen_seconds: Option<f64>,
     voluntary_switches: u64,
     involuntary_switches: u64,
     minor_faults: u64,
     major_faults: u64,
     #[serde(default)]
     tlp_seconds: Option<Vec<f64>>,
+}
+
+/// Totals up to a call of `MPI_Pcontrol`.
+#[derive(Deserialize)]
+struct Mark {
+    level: i64,
+    #[serde(flatten)]
+    sums: Sums,
+}
+
+/// A line between the first and the last.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Inner {
+    Call(CallWait),
+    Mark(Mark),
 }
 
 impl RankWait {
@@ -122,11 +151,18 @@ impl RankWait {
             return Err(WaitFileError::Format { format: head.format, version: head.version });
         }
         let last = lines.len() - 1;
-        let calls = (1..last).map(|idx| line(&lines, idx)).collect::<Result<Vec<CallWait>, _>>()?;
-        if last == 0 || line::<CallWait>(&lines, last).is_ok() {
+        let (mut calls, mut marks) = (Vec::new(), Vec::new());
+        for idx in 1..last {
+            match line(&lines, idx)? {
+                Inner::Call(call) => calls.push(call),
+                Inner::Mark(mark) => marks.push((mark.level, mark.sums.totals())),
+            }
+        }
+        if last == 0 || line::<Inner>(&lines, last).is_ok() {
             return Err(WaitFileError::Truncated);
         }
         let sums: Sums = line(&lines, last)?;
+        let phases = phases(&marks, &sums.totals());
         let rank = Self {
             rank: head.rank,
             host: head.host,
@@ -137,13 +173,31 @@ impl RankWait {
             call_seconds: calls.iter().map(|call| call.seconds).sum(),
             user_seconds: sums.user_seconds,
             system_seconds: sums.system_seconds,
+            ready_seconds: sums.ready_seconds,
+            stolen_seconds: sums.stolen_seconds,
             voluntary_switches: sums.voluntary_switches,
             involuntary_switches: sums.involuntary_switches,
             minor_faults: sums.minor_faults,
             major_faults: sums.major_faults,
             tlp_seconds: sums.tlp_seconds,
+            phases,
         };
         Ok((rank, calls))
+    }
+}
+
+impl Sums {
+    fn totals(&self) -> PhaseTotals {
+        PhaseTotals {
+            level: None,
+            run_seconds: self.run_seconds,
+            blocked_seconds: self.blocked_seconds,
+            user_seconds: self.user_seconds,
+            system_seconds: self.system_seconds,
+            ready_seconds: self.ready_seconds,
+            stolen_seconds: self.stolen_seconds,
+            tlp_seconds: self.tlp_seconds.clone(),
+        }
     }
 }
 
@@ -191,6 +245,23 @@ mod tests {
         assert_eq!((rank.call_seconds, rank.blocked_seconds, rank.voluntary_switches), (2.5, 2.0, 9));
         assert_eq!(rank.tlp_seconds, Some(vec![1.0, 3.0]));
         assert_eq!((calls.len(), calls[0].bytes), (1, 800));
+    }
+
+    #[test]
+    fn totals_at_calls_of_pcontrol_become_phases_by_level() {
+        let at = |level: i64, run: f64, user: f64| {
+            let sums = SUMS.replace("1.5,", &format!("{user},")).replace("4.0", &run.to_string());
+            sums.replacen('{', &format!("{{\"level\":{level},"), 1).replace("[1.0,3.0]", "null")
+        };
+        // Level 1 from 0.5 to 1.5 s and from 2 to 3 s, level 2 from 1.5 to 2 s and from 3 s to the end.
+        let marks = [at(1, 0.5, 0.1), at(2, 1.5, 0.5), at(1, 2.0, 0.6), at(2, 3.0, 1.2)].join("\n");
+        let (rank, calls) = RankWait::read(&format!("{HEAD}\n{CALL}\n{marks}\n{SUMS}\n")).unwrap();
+        let rounded = |seconds: f64| (seconds * 1e6).round() / 1e6;
+        let found: Vec<_> =
+            rank.phases.iter().map(|one| (one.level, rounded(one.run_seconds), rounded(one.user_seconds))).collect();
+        assert_eq!(found, [(None, 0.5, 0.1), (Some(1), 2.0, 1.0), (Some(2), 1.5, 0.4)]);
+        assert_eq!((calls.len(), rank.run_seconds), (1, 4.0));
+        assert!(RankWait::read(&format!("{HEAD}\n{CALL}\n{marks}")).is_err(), "a mark is not the end");
     }
 
     #[test]

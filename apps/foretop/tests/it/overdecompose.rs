@@ -39,7 +39,8 @@ while [ $rank -lt $ranks ]; do
 {"format":"foretop-wait","version":1,"rank":$rank,"ranks":$ranks,"host":"a","mode":"$FORETOP_MPI_WAIT","processor":0}
 {"call":"MPI_Recv","calls":10,"bytes":800,"seconds":$blocked,"blocked_seconds":$blocked}
 {"call":"MPI_Send","calls":10,"bytes":800,"seconds":0.01,"blocked_seconds":0.0}
-{"run_seconds":$run,"blocked_seconds":$blocked,"user_seconds":$user,"system_seconds":$system,"voluntary_switches":9,"involuntary_switches":2,"minor_faults":100,"major_faults":0,"tlp_seconds":[$tlp]}
+{"level":7,"run_seconds":2,"blocked_seconds":0,"user_seconds":1.5,"system_seconds":0.05,"ready_seconds":0,"stolen_seconds":0,"voluntary_switches":9,"involuntary_switches":2,"minor_faults":100,"major_faults":0,"tlp_seconds":null}
+{"run_seconds":$run,"ready_seconds":0.5,"stolen_seconds":0,"blocked_seconds":$blocked,"user_seconds":$user,"system_seconds":$system,"voluntary_switches":9,"involuntary_switches":2,"minor_faults":100,"major_faults":0,"tlp_seconds":[$tlp]}
 END
     rank=$((rank + 1))
 done
@@ -114,6 +115,10 @@ fn a_sweep_ends_in_the_best_ratio_with_its_reason_and_is_made_once_and_then_only
     assert_eq!(row(text, "memory wait")[1], "not measurable: no counters");
     assert!(text.contains("processor idle: processors are idle for 11.4 % of the time, 40.0 % at 1:1"), "{text}");
     assert!(text.contains("lack of TLP: more ranks than processors can compute for 2.86 % of the time"), "{text}");
+
+    // The phase before the mark takes 2 s at all ratios.
+    assert_eq!(row(text, "before the first")[1], "2.00 s");
+    assert_eq!(row(text, "7 ")[..2], ["7", "8.00 s"]);
 
     let again = stage.run(&SWEEP);
     assert!(again.stderr.contains("0 runs are left, 9 are done"), "{}", again.stderr);

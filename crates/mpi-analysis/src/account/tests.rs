@@ -20,7 +20,13 @@ fn cost(rank: Rank, host: &str) -> RankCost {
 }
 
 fn host(name: &str, n_processors: u32) -> HostCost {
-    HostCost { host: name.to_owned(), n_processors, idle_seconds: None, steal_seconds: None }
+    HostCost {
+        host: name.to_owned(),
+        n_processors,
+        idle_seconds: None,
+        waits_use_processor: false,
+        steal_seconds: None,
+    }
 }
 
 /// Misses that take so many milliseconds.
@@ -98,14 +104,15 @@ fn idle_time_is_what_user_system_and_steal_leave_of_the_processors() {
 
 #[test]
 fn time_that_is_neither_used_nor_idle_is_unused_where_waiting_ranks_sleep() {
-    let account = |ready_seconds| {
-        let ranks = [0, 1].map(|number| RankCost { ready_seconds, ..cost(number, "a") });
-        TimeAccount::of(&ranks, &[HostCost { idle_seconds: Some(4.0), ..host("a", 2) }]).unwrap()
+    let account = |waits_use_processor| {
+        let ranks = [0, 1].map(|number| cost(number, "a"));
+        let counted = HostCost { idle_seconds: Some(4.0), waits_use_processor, ..host("a", 2) };
+        TimeAccount::of(&ranks, &[counted]).unwrap()
     };
-    let sleeping = account(Some(0.0));
+    let sleeping = account(false);
     // Two processors for 10 s, less two ranks of 7 s and 4 s idle, by two processors.
     assert_eq!((sleeping.mean[&Term::Idle], sleeping.mean[&Term::Unused]), (2.0, 1.0));
-    assert_eq!(account(None).mean.get(&Term::Unused), None);
+    assert_eq!(account(true).mean.get(&Term::Unused), None);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use text::figure::percent;
 use super::{dash, span};
 use crate::SweepSettings;
 use crate::record::{SweepHost, SweepRun};
+use crate::speedup::good;
 use crate::verdict::gain_of;
 
 /// Returns the account, a column for each ratio, if ranks reported.
@@ -47,6 +48,28 @@ pub(super) fn of_account(settings: &SweepSettings, runs: &[SweepRun], host: Opti
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
     Some(Section::new("Account: growth over 1:1, per processor", &columns, rows, &notes))
 }
+
+/// Returns the account of each phase at one ratio, a row for each, if the program marks phases.
+pub(super) fn of_phases(settings: &SweepSettings, runs: &[SweepRun], ratio: Option<u32>) -> Option<Section> {
+    let ratio = ratio?;
+    let good = good(runs);
+    let levels = good.iter().find(|run| run.trial.ratio == ratio)?.phase_levels();
+    let name = |level: Option<i64>| level.map_or("before the first".to_owned(), |level| level.to_string());
+    let row = |level: Option<i64>| {
+        let of_phase: Vec<SweepRun> = good.iter().map(|run| run.in_phase(level)).collect();
+        let (_, account) = gain_of(settings, &of_phase, ratio)?;
+        let growth = [Term::Idle, Term::System, Term::Compute].map(|term| account.growth(term).map_or_else(dash, span));
+        let gains = [account.estimated_seconds, account.measured_seconds, account.residual_seconds].map(span);
+        Some([vec![name(level), span(account.base_seconds)], growth.to_vec(), gains.to_vec()].concat())
+    };
+    let rows: Vec<Vec<String>> = levels.into_iter().filter_map(row).collect();
+    let columns = ["MPI_Pcontrol", "at 1:1", "idle", "system", "user", "estimated", "measured", "residual"];
+    let title = format!("Account of phases: growth from 1:1 to {ratio}:1, per processor");
+    (!rows.is_empty()).then(|| Section::new(&title, &columns, rows, &[PHASE_NOTE]))
+}
+
+/// Text below the account of phases.
+const PHASE_NOTE: &str = "A phase is all time after calls of MPI_Pcontrol with one level, up to the next call.";
 
 /// Text below an account without counters.
 const BLIND_NOTE: &str =

@@ -8,10 +8,9 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use mpi_job::{Folder, Process};
-use mpi_run::{Flavour, Launcher, Outcome, Placing, allowed_cpus};
+use mpi_run::{Flavour, Launcher, Outcome, Placing};
 use overdecomposition::record::{RunEnd, SweepRun};
 use overdecomposition::{RankPlacing, SweepSettings, SweepTrial, WaitMode, shares, substituted};
-use procfs::CurrentSI;
 use regex::Regex;
 use tempfile::TempDir;
 
@@ -110,10 +109,8 @@ impl SweepBench {
         interrupted: &Receiver<()>,
     ) -> anyhow::Result<Option<SweepRun>> {
         let files = tempfile::tempdir_in(self.scratch.path()).context("cannot make a folder for a run")?;
-        let stolen = steal_seconds(settings);
         let ended = self.limited(settings, trial, &self.words, files.path(), interrupted)?;
         let Some((end, launcher_seconds)) = ended else { return Ok(None) };
-        let steal_seconds = steal_seconds(settings).zip(stolen).map(|(after, before)| (after - before).max(0.0));
         let output = tail(&files.path().join("stdout"))?;
         let (ranks, calls) = read_ranks(files.path(), trial, end);
         let found = |regex: &Option<Regex>| regex.as_ref().and_then(|regex| last_match(regex, &output));
@@ -127,7 +124,6 @@ impl SweepBench {
                 .then(|| tail(&files.path().join("stderr")))
                 .transpose()?
                 .map(|text| last_lines(&text)),
-            steal_seconds,
             ranks,
             calls,
         }))
@@ -202,13 +198,6 @@ fn hosts(settings: &SweepSettings, trial: &SweepTrial, weights: &[f64]) -> Vec<S
     let shares = shares(trial.n_ranks, if weights.is_empty() { &even } else { weights });
     let with_ranks = settings.hosts.iter().zip(shares).filter(|(_, share)| *share > 0);
     with_ranks.map(|(host, share)| format!("{host}:{share}")).collect()
-}
-
-/// Returns the time that the hypervisor has taken from the processors to which ranks of this host bind themselves.
-fn steal_seconds(settings: &SweepSettings) -> Option<f64> {
-    let stat = procfs::KernelStats::current().ok()?;
-    let processors = allowed_cpus().into_iter().take(settings.processors_a_host() as usize);
-    processors.map(|cpu| Some(stat.cpu_time.get(cpu as usize)?.steal_duration()?.as_secs_f64())).sum()
 }
 
 fn text(path: &Path) -> anyhow::Result<String> {
