@@ -12,7 +12,7 @@ use self::traffic::{advice, of_advice, of_calls, of_parallelism};
 use crate::record::{SweepHost, SweepRun, kind};
 use crate::speedup::{good, right_answer, runs};
 use crate::verdict::disturbed_ratio;
-use crate::{Speedup, SweepSettings, SweepVerdict, speedups};
+use crate::{Limiter, PublishedKernel, Speedup, SweepSettings, SweepVerdict, speedups};
 
 /// Nanoseconds in a second, the unit of printed spans.
 const NS: f64 = 1e9;
@@ -42,6 +42,8 @@ pub fn report(outcome: &Outcome) -> Result<Document, MalformedRecord> {
         sections.extend(advice(&advised, &runs).map(|advice| of_advice(&advice)));
         if !runs.is_empty() {
             sections.push(of_verdict(settings, &verdict, &runs));
+            let kernel = PublishedKernel::of_program(&settings.program);
+            sections.extend(kernel.map(|kernel| of_published(kernel, &verdict)));
         }
     }
     // Oversubscription, which headers warn of, is what is measured here.
@@ -160,6 +162,22 @@ fn of_verdict(settings: &SweepSettings, verdict: &SweepVerdict, runs: &[SweepRun
         rows.push(vec![format!("overhead that grew most at {}:1", candidate.ratio), grown]);
     }
     Section::new("Verdict", &["question", "answer"], rows, &[])
+}
+
+/// Returns what was published of a kernel beside what was found here.
+fn of_published(kernel: &PublishedKernel, verdict: &SweepVerdict) -> Section {
+    let names = |limits: &mut dyn Iterator<Item = Limiter>| limits.map(Limiter::name).collect::<Vec<_>>().join(", ");
+    let row = |what: &str, published: String, here: String| vec![what.to_owned(), published, here];
+    let speedup = verdict.candidate.as_ref().and_then(|one| one.speedup).map_or_else(dash, number);
+    let with_smt = if kernel.needs_smt { " with SMT" } else { "" };
+    let here = names(&mut verdict.limits.iter().map(|limit| limit.limiter));
+    let grown = verdict.grown_most().map_or("none".to_owned(), |change| change.term.name().to_owned());
+    let rows = vec![
+        row("best speed-up", format!("{}{with_smt}", number(kernel.best)), speedup),
+        row("limits", names(&mut kernel.limits.iter().copied()), here),
+        row("overheads that grew most", kernel.grown.to_owned(), grown),
+    ];
+    Section::new(&format!("{} in the paper", kernel.name.to_uppercase()), &["", "published", "here"], rows, &[])
 }
 
 fn headline(settings: &SweepSettings, verdict: &SweepVerdict, runs: &[SweepRun]) -> String {
