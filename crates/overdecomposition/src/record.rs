@@ -76,6 +76,8 @@ pub enum RunEnd {
     Killed(i32),
     /// The time limit was reached, and the run was killed.
     Limit,
+    /// The program printed so much that the run was killed.
+    Output,
 }
 
 impl RunEnd {
@@ -87,6 +89,7 @@ impl RunEnd {
             Self::Failed(status) => Some(format!("it failed with status {status}")),
             Self::Killed(signal) => Some(format!("it was ended by signal {signal}")),
             Self::Limit => Some("it reached --limit and was killed".to_owned()),
+            Self::Output => Some("it printed more than 256 MiB and was killed".to_owned()),
         }
     }
 }

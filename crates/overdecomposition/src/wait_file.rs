@@ -89,6 +89,16 @@ pub enum WaitFileError {
         /// Its version.
         version: u32,
     },
+    /// A file of a run with another number of ranks.
+    #[error(
+        "it is of a run with {found} ranks instead of {wanted}: is the program linked with the MPI library of this launcher?"
+    )]
+    OtherRanks {
+        /// Number of ranks in the file.
+        found: u32,
+        /// Number of ranks that were started.
+        wanted: u32,
+    },
     /// A file that breaks off, as that of a rank that did not reach `MPI_Finalize`.
     #[error("the last line with the sums of the rank is missing: it did not end by MPI_Finalize")]
     Truncated,
@@ -99,6 +109,7 @@ struct Head {
     format: String,
     version: u32,
     rank: Rank,
+    ranks: u32,
     host: String,
     mode: WaitMode,
     #[serde(default)]
@@ -140,15 +151,18 @@ enum Inner {
 }
 
 impl RankWait {
-    /// Reads the file of one rank: its sums, and those of each call.
+    /// Reads the file of one rank of so many: its sums, and those of each call.
     ///
     /// # Errors
-    /// [`WaitFileError`] if it is another format, has a line that is not of the form, or breaks off.
-    pub fn read(text: &str) -> Result<(Self, Vec<CallWait>), WaitFileError> {
+    /// [`WaitFileError`] if it is another format, of another number of ranks, has a line that is not of the form, or breaks off.
+    pub fn read(text: &str, n_ranks: u32) -> Result<(Self, Vec<CallWait>), WaitFileError> {
         let lines: Vec<&str> = text.lines().collect();
         let head: Head = line(&lines, 0)?;
         if head.format != FORMAT || head.version > VERSION {
             return Err(WaitFileError::Format { format: head.format, version: head.version });
+        }
+        if head.ranks != n_ranks {
+            return Err(WaitFileError::OtherRanks { found: head.ranks, wanted: n_ranks });
         }
         let last = lines.len() - 1;
         let (mut calls, mut marks) = (Vec::new(), Vec::new());
@@ -240,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_file_has_the_sums_of_its_rank_and_of_each_call() {
-        let (rank, calls) = RankWait::read(&format!("{HEAD}\n{CALL}\n{SUMS}\n")).unwrap();
+        let (rank, calls) = RankWait::read(&format!("{HEAD}\n{CALL}\n{SUMS}\n"), 4).unwrap();
         assert_eq!((rank.rank, rank.host.as_str(), rank.processor), (3, "a", Some(1)));
         assert_eq!((rank.call_seconds, rank.blocked_seconds, rank.voluntary_switches), (2.5, 2.0, 9));
         assert_eq!(rank.tlp_seconds, Some(vec![1.0, 3.0]));
@@ -255,29 +269,30 @@ mod tests {
         };
         // Level 1 from 0.5 to 1.5 s and from 2 to 3 s, level 2 from 1.5 to 2 s and from 3 s to the end.
         let marks = [at(1, 0.5, 0.1), at(2, 1.5, 0.5), at(1, 2.0, 0.6), at(2, 3.0, 1.2)].join("\n");
-        let (rank, calls) = RankWait::read(&format!("{HEAD}\n{CALL}\n{marks}\n{SUMS}\n")).unwrap();
+        let (rank, calls) = RankWait::read(&format!("{HEAD}\n{CALL}\n{marks}\n{SUMS}\n"), 4).unwrap();
         let rounded = |seconds: f64| (seconds * 1e6).round() / 1e6;
         let found: Vec<_> =
             rank.phases.iter().map(|one| (one.level, rounded(one.run_seconds), rounded(one.user_seconds))).collect();
         assert_eq!(found, [(None, 0.5, 0.1), (Some(1), 2.0, 1.0), (Some(2), 1.5, 0.4)]);
         assert_eq!((calls.len(), rank.run_seconds), (1, 4.0));
-        assert!(RankWait::read(&format!("{HEAD}\n{CALL}\n{marks}")).is_err(), "a mark is not the end");
+        assert!(RankWait::read(&format!("{HEAD}\n{CALL}\n{marks}"), 4).is_err(), "a mark is not the end");
     }
 
     #[test]
     fn unbound_ranks_without_counters_of_parallelism_are_read() {
         let (head, sums) = (HEAD.replace(":1}", ":null}"), SUMS.replace("[1.0,3.0]", "null"));
-        let (rank, _) = RankWait::read(&format!("{head}\n{sums}\n")).unwrap();
+        let (rank, _) = RankWait::read(&format!("{head}\n{sums}\n"), 4).unwrap();
         assert_eq!((rank.processor, rank.tlp_seconds), (None, None));
     }
 
     #[test]
     fn files_that_break_off_or_are_something_else_are_refused() {
-        let refused = |text: &str| RankWait::read(text).unwrap_err().to_string();
+        let refused = |text: &str| RankWait::read(text, 4).unwrap_err().to_string();
         for text in [HEAD.to_owned(), format!("{HEAD}\n{CALL}")] {
             assert!(refused(&text).contains("MPI_Finalize"), "{text}");
         }
         assert!(refused("").starts_with("line 1"));
+        assert!(refused(&HEAD.replace("\"ranks\":4", "\"ranks\":1")).contains("1 ranks instead of 4"));
         assert!(refused(&format!("{HEAD}\n{CALL}\n{{\"run")).starts_with("line 3"));
         assert!(refused(&HEAD.replace("\"version\":1", "\"version\":2")).contains("version 2"));
     }

@@ -16,7 +16,8 @@ use tempfile::TempDir;
 
 use super::super::program;
 use super::output::{last_lines, last_match, read_ranks, tail};
-use super::{process, tuning};
+use super::process::{self, RunLimits};
+use super::tuning;
 use command_line::terminal::say;
 
 const WAITER: &str = "libmpi_wait.so";
@@ -27,6 +28,9 @@ const PLACING: &str = "FORETOP_MPI_PLACING";
 const INTO: &str = "FORETOP_MPI_WAIT_FOLDER";
 const JOB: &str = "FORETOP_MPI_JOB";
 const PRELOAD: &str = "LD_PRELOAD";
+
+/// Bytes that a run may print.
+const OUTPUT_BYTES_MAX: u64 = 256 << 20;
 
 /// Runs the program, each time in the same way but for the number of ranks.
 pub struct SweepBench {
@@ -138,12 +142,15 @@ impl SweepBench {
         files: &Path,
         interrupted: &Receiver<()>,
     ) -> anyhow::Result<Option<(RunEnd, f64)>> {
+        let outputs = ["stdout", "stderr"].map(|name| files.join(name));
+        let time = Duration::from_millis(settings.limit_ms);
+        let limits = RunLimits { time, outputs: &outputs, output_bytes: OUTPUT_BYTES_MAX };
         let this = Process::this();
         let job = mpi_job::root().join(format!("overdecompose-{:x}-{:x}", this.pid, this.started));
         let folder = Folder::create(&job)?;
         let ended = self
             .command(settings, trial, words, &job, files)
-            .and_then(|command| process::run(command, Duration::from_millis(settings.limit_ms), interrupted));
+            .and_then(|command| process::run(command, limits, interrupted));
         folder.remove()?;
         ended
     }

@@ -22,7 +22,7 @@ pub fn read_ranks(folder: &Path, trial: &SweepTrial, end: RunEnd) -> (Vec<RankWa
     for number in 0..trial.n_ranks {
         let path = folder.join(format!("wait-{number}.jsonl"));
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
-        match RankWait::read(&text) {
+        match RankWait::read(&text, trial.n_ranks) {
             Ok((rank, of_rank)) => {
                 ranks.push(rank);
                 calls.extend(of_rank);
@@ -46,7 +46,9 @@ pub fn tail(path: &Path) -> anyhow::Result<String> {
 }
 
 pub fn last_lines(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    // Launchers frame their messages with lines of dashes.
+    let has_words = |line: &&str| line.chars().any(char::is_alphanumeric);
+    let lines: Vec<&str> = text.lines().filter(has_words).collect();
     lines[lines.len().saturating_sub(N_ERROR_LINES)..].join("\n")
 }
 
@@ -71,7 +73,7 @@ mod tests {
 
     #[test]
     fn errors_keep_their_last_lines_that_are_not_empty() {
-        let text = (0..30).map(|line| format!("line {line}\n\n")).collect::<String>();
+        let text = (0..30).map(|line| format!("line {line}\n-----\n\n")).collect::<String>();
         let kept = last_lines(&text);
         assert!(kept.starts_with("line 10\n") && kept.ends_with("line 29"), "{kept}");
         assert_eq!(last_lines("\n"), "");

@@ -1,6 +1,7 @@
 //! A launcher under a time limit: killed with all its processes if it does not end.
 
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
@@ -16,9 +17,24 @@ const PACE: Duration = Duration::from_millis(100);
 /// Time that a launcher has to end its ranks before they are killed.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Runs a command to its end or the limit. Returns how it ended and after how many seconds; nothing if an interruption
+/// Limits of a run.
+#[derive(Clone, Copy)]
+pub struct RunLimits<'a> {
+    /// The longest time.
+    pub time: Duration,
+    /// Files that the output goes to.
+    pub outputs: &'a [PathBuf],
+    /// The most bytes in these files: a program that prints without end would fill the disk before its time is over.
+    pub output_bytes: u64,
+}
+
+/// Runs a command to its end or a limit. Returns how it ended and after how many seconds; nothing if an interruption
 /// came first. No process is left in any case.
-pub fn run(mut command: Command, limit: Duration, interrupted: &Receiver<()>) -> anyhow::Result<Option<(RunEnd, f64)>> {
+pub fn run(
+    mut command: Command,
+    limits: RunLimits,
+    interrupted: &Receiver<()>,
+) -> anyhow::Result<Option<(RunEnd, f64)>> {
     let name = command.get_program().to_string_lossy().into_owned();
     // A group of its own: Ctrl-C at the terminal reaches this process only, which then ends the launcher.
     let mut child = command.process_group(0).spawn().with_context(|| format!("cannot start `{name}`"))?;
@@ -36,13 +52,21 @@ pub fn run(mut command: Command, limit: Duration, interrupted: &Receiver<()>) ->
                 kill(pid, &ended);
                 return Ok(None);
             }
-            Err(RecvTimeoutError::Timeout) if watch.elapsed() < limit => {}
+            Err(RecvTimeoutError::Timeout) if n_bytes(limits.outputs) > limits.output_bytes => {
+                kill(pid, &ended);
+                return Ok(Some((RunEnd::Output, watch.elapsed().as_secs_f64())));
+            }
+            Err(RecvTimeoutError::Timeout) if watch.elapsed() < limits.time => {}
             Err(_) => {
                 kill(pid, &ended);
                 return Ok(Some((RunEnd::Limit, watch.elapsed().as_secs_f64())));
             }
         }
     }
+}
+
+fn n_bytes(outputs: &[PathBuf]) -> u64 {
+    outputs.iter().filter_map(|path| Some(path.metadata().ok()?.len())).sum()
 }
 
 fn end_of(status: ExitStatus) -> RunEnd {
@@ -89,6 +113,10 @@ fn descendants(root: u32) -> Vec<Process> {
 mod tests {
     use super::*;
 
+    fn limits(seconds: u64) -> RunLimits<'static> {
+        RunLimits { time: Duration::from_secs(seconds), outputs: &[], output_bytes: u64::MAX }
+    }
+
     fn shell(script: &str) -> Command {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
@@ -98,11 +126,24 @@ mod tests {
     #[test]
     fn a_command_that_ends_has_its_status_and_its_time() {
         let (_keep, none) = mpsc::channel();
-        let limit = Duration::from_secs(3600);
-        assert!(matches!(run(shell("exit 0"), limit, &none), Ok(Some((RunEnd::Well, seconds))) if seconds > 0.0));
-        assert!(matches!(run(shell("exit 3"), limit, &none), Ok(Some((RunEnd::Failed(3), _)))));
-        assert!(matches!(run(shell("kill -9 $$"), limit, &none), Ok(Some((RunEnd::Killed(9), _)))));
-        assert!(run(Command::new("/no/such/launcher"), limit, &none).is_err());
+        assert!(
+            matches!(run(shell("exit 0"), limits(3600), &none), Ok(Some((RunEnd::Well, seconds))) if seconds > 0.0)
+        );
+        assert!(matches!(run(shell("exit 3"), limits(3600), &none), Ok(Some((RunEnd::Failed(3), _)))));
+        assert!(matches!(run(shell("kill -9 $$"), limits(3600), &none), Ok(Some((RunEnd::Killed(9), _)))));
+        assert!(run(Command::new("/no/such/launcher"), limits(3600), &none).is_err());
+    }
+
+    #[test]
+    fn a_command_that_prints_without_end_is_killed_before_it_fills_the_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let (_keep, none) = mpsc::channel();
+        let path = folder.path().join("output");
+        let mut command = shell("while :; do echo more; done");
+        command.stdout(std::fs::File::create(&path).unwrap());
+        let limits = RunLimits { outputs: &[path], output_bytes: 1_000, ..limits(3600) };
+        let ended = run(command, limits, &none).unwrap();
+        assert_eq!(ended.map(|(end, _)| end), Some(RunEnd::Output));
     }
 
     #[test]
@@ -128,7 +169,7 @@ mod tests {
                     sender
                 }
             });
-            let limit = if interrupts { Duration::from_secs(3600) } else { Duration::from_secs(1) };
+            let limit = limits(if interrupts { 3600 } else { 1 });
             let ended = run(command, limit, &receiver).unwrap();
             assert_eq!(ended.map(|(end, _)| end), (!interrupts).then_some(RunEnd::Limit));
             drop(interrupter.join().unwrap());
