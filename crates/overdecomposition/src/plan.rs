@@ -18,6 +18,8 @@ pub struct SweepSettings {
     pub hosts: Vec<String>,
     /// Processors that ranks may use, on all hosts together.
     pub n_processors: u32,
+    /// Whether ranks may use all threads of a core, where it has several.
+    pub uses_smt: bool,
     /// Numbers of ranks, ascending, each a multiple of the number of processors.
     pub ranks: Vec<u32>,
     /// Runs at each ratio.

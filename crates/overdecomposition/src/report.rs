@@ -28,7 +28,8 @@ pub fn report(outcome: &Outcome) -> Result<Document, MalformedRecord> {
     let mut sections = Vec::new();
     if let Some(settings) = settings.first() {
         about.extend(about_settings(settings));
-        about.extend(hosts.last().map(|host| format!("SMT: {}", host.smt)));
+        let threads = if settings.uses_smt { "" } else { "; ranks use one thread of each core" };
+        about.extend(hosts.last().map(|host| format!("SMT: {}{threads}", host.smt)));
         let verdict = SweepVerdict::of(settings, &runs);
         if !runs.is_empty() {
             sections.push(of_speedups(settings, &runs));

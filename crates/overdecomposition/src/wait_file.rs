@@ -154,7 +154,8 @@ impl RankWait {
     /// Reads the file of one rank of so many: its sums, and those of each call.
     ///
     /// # Errors
-    /// [`WaitFileError`] if it is another format, of another number of ranks, has a line that is not of the form, or breaks off.
+    /// [`WaitFileError`] if it is another format or of another number of ranks, has a line that is not of the form, or
+    /// breaks off.
     pub fn read(text: &str, n_ranks: u32) -> Result<(Self, Vec<CallWait>), WaitFileError> {
         let lines: Vec<&str> = text.lines().collect();
         let head: Head = line(&lines, 0)?;

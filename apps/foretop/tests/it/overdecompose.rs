@@ -223,6 +223,7 @@ fn arguments_that_make_no_sense_are_refused_with_the_remedy() {
         (&["--ranks", "4", "--ratios", "1"], "cannot be used with"),
         (&["--repeat", "0"], "0 is not in 1.."),
         (&["--limit", "0s"], "--limit"),
+        (&["--smt", "off", "--hosts", "a,b"], "leave out --hosts"),
         (&["--weights", "forecast"], "name several with --hosts"),
         (&["--weights", "forecast", "--hosts", "a,b", "--placing", "cyclic"], "place ranks blocked"),
         (&["--wait", "spin"], "`spin` is not a way of waiting: use library, yield or block"),

@@ -6,6 +6,7 @@ pub(crate) fn settings(n_repeats: u32) -> SweepSettings {
         program: vec!["./heat".to_owned()],
         hosts: Vec::new(),
         n_processors: 2,
+        uses_smt: true,
         ranks: vec![2, 4, 8],
         n_repeats,
         seed: 7,

@@ -3,6 +3,7 @@
 mod bench;
 mod output;
 mod process;
+mod smt;
 mod tuning;
 mod weights;
 
@@ -13,7 +14,7 @@ use std::time::Duration;
 
 use anyhow::{bail, ensure};
 use clap::Args;
-use mpi_run::{Flavour, Header, Writer, allowed_cpus};
+use mpi_run::{Flavour, Header, Writer};
 use overdecomposition::record::{SweepHost, SweepRun, TunedSide, WeighedHosts, kind};
 use overdecomposition::{
     HostWeights, Overdecomposition, RankPlacing, SweepError, SweepSettings, SweepTrial, WaitMode, report,
@@ -22,15 +23,13 @@ use program::Progress;
 use regex::Regex;
 
 use self::bench::SweepBench;
+use self::smt::Smt;
 use super::study::open;
 use command_line::argument::{NodeAccess, positive_span};
 use command_line::failure::OrUsage;
 use command_line::interruption::interruptions;
 use command_line::terminal::say;
 use text::help::examples;
-
-/// Kernel's file on simultaneous multithreading.
-const SMT: &str = "/sys/devices/system/cpu/smt/control";
 
 /// Measure whether more ranks than processors make a program faster
 ///
@@ -64,6 +63,10 @@ pub struct Overdecompose {
     /// The number of processors of each host that ranks may use [default: all of this host]
     #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..))]
     processors: Option<u32>,
+
+    /// The threads of each core that ranks may use: all, or one, where cores have several (SMT)
+    #[arg(long, value_enum, default_value = "on")]
+    smt: Smt,
 
     /// The hosts to run on [default: this one]
     #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
@@ -117,6 +120,9 @@ pub struct Overdecompose {
 impl Overdecompose {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let settings = self.settings().or_usage()?;
+        if self.smt == Smt::Off {
+            smt::restrict_to(&smt::processors(self.smt))?;
+        }
         let interrupted = interruptions()?;
         let asked = self.ask_weights()?;
         let mut bench = SweepBench::new(&settings, self.mpi, self.answer, self.time)?;
@@ -127,7 +133,7 @@ impl Overdecompose {
         let header = Header::of(&Overdecomposition, bench.flavour().to_string(), arguments, self.seed, Vec::new());
         let kinds = [kind::SETTINGS, kind::WEIGHTS, kind::TUNED, kind::ADVISED, kind::RUN];
         let mut writer = open(&self.out, &settings, &kinds, &header)?;
-        let host = SweepHost { smt: smt(), counters: bench.counters() };
+        let host = SweepHost { smt: smt::state(), counters: bench.counters() };
         if writer.outcome().all::<SweepHost>(kind::HOST)?.last() != Some(&host) {
             writer.record(kind::HOST, &host)?;
         }
@@ -152,7 +158,11 @@ impl Overdecompose {
     }
 
     fn settings(&self) -> anyhow::Result<SweepSettings> {
-        let here = u32::try_from(allowed_cpus().len()).unwrap_or(1).max(1);
+        ensure!(
+            self.smt == Smt::On || self.hosts.is_empty(),
+            "--smt off restricts ranks on this host only: leave out --hosts, or turn SMT off on those hosts"
+        );
+        let here = u32::try_from(smt::processors(self.smt).len()).unwrap_or(1).max(1);
         let of_host = self.processors.unwrap_or(here);
         ensure!(
             !self.hosts.is_empty() || of_host <= here,
@@ -171,6 +181,7 @@ impl Overdecompose {
             program: self.program.clone(),
             hosts: self.hosts.clone(),
             n_processors,
+            uses_smt: self.smt == Smt::On,
             ranks,
             n_repeats: self.repeat,
             seed: self.seed,
@@ -266,14 +277,4 @@ fn record(writer: &mut Writer, kind: &str, run: &SweepRun) -> anyhow::Result<()>
         say(&format!("{}: {fault}{}", run.trial, error.map_or_else(String::new, |line| format!(": {line}"))));
     }
     Ok(writer.record(kind, run)?)
-}
-
-/// Returns what the kernel reports of simultaneous multithreading.
-fn smt() -> String {
-    match std::fs::read_to_string(SMT).as_deref().map(str::trim) {
-        Ok("on") => "on".to_owned(),
-        Ok("off" | "forceoff") => "off".to_owned(),
-        Ok("notsupported" | "notimplemented") => "not supported: cores have no siblings".to_owned(),
-        _ => "not known".to_owned(),
-    }
 }
