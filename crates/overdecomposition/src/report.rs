@@ -14,6 +14,8 @@ use crate::speedup::{good, right_answer, runs};
 use crate::verdict::disturbed_ratio;
 use crate::{Limiter, PublishedKernel, Speedup, SweepSettings, SweepVerdict, speedups};
 
+/// Speed-up below which a gain would matter to nobody, so that an interval below it shows that there is none.
+const GAIN_MIN: f64 = 1.05;
 /// Nanoseconds in a second, the unit of printed spans.
 const NS: f64 = 1e9;
 
@@ -195,11 +197,35 @@ fn headline(settings: &SweepSettings, verdict: &SweepVerdict, runs: &[SweepRun])
             format!("{ratio}:1, {speedup} times as fast as 1:1 (95 %: {})", interval(range))
         }
         Some(range) => {
-            let runs = counted(u64::from(settings.n_repeats), "round");
-            format!(
-                "no gain: the fastest above 1:1, {ratio}:1, is {speedup} times as fast (95 %: {}, {runs})",
-                interval(range)
-            )
+            let rounds = counted(u64::from(settings.n_repeats), "round");
+            let found =
+                format!("the fastest above 1:1, {ratio}:1, is {speedup} times as fast (95 %: {})", interval(range));
+            match range.upper > GAIN_MIN {
+                false => format!("no gain: {found}"),
+                true => format!("no gain is shown by {rounds}: {found}; more rounds may show one, or none"),
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::tests::settings;
+    use crate::record::tests::run;
+
+    #[test]
+    fn no_gain_is_a_finding_only_where_the_interval_leaves_none() {
+        let told = |of_2: [f64; 3]| {
+            let rounds = of_2.into_iter().enumerate();
+            let runs: Vec<SweepRun> = rounds
+                .flat_map(|(round, seconds)| [run(1, round as u32, 10.0), run(2, round as u32, seconds)])
+                .collect();
+            headline(&settings(3), &SweepVerdict::of(&settings(3), &runs), &runs)
+        };
+        assert!(told([7.0, 7.1, 7.2]).starts_with("2:1, 1.41 times as fast as 1:1"));
+        assert!(told([10.0, 10.02, 10.04]).starts_with("no gain: the fastest above 1:1, 2:1, is 1.00"));
+        let undecided = told([4.0, 7.0, 11.0]);
+        assert!(undecided.starts_with("no gain is shown by 3 rounds") && undecided.ends_with("or none"), "{undecided}");
     }
 }
