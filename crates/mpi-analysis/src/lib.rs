@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 #![warn(unreachable_pub)]
 
+pub mod account;
 mod analysis;
 mod analyzer;
 mod arrival;

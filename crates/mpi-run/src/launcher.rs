@@ -71,10 +71,13 @@ impl Flavour {
     #[must_use]
     pub fn of_program(bytes: &[u8]) -> Option<Self> {
         let names = |library: &[u8]| bytes.windows(library.len()).any(|window| window == library);
-        // Of its own, MPICH has no `libmpi.so`; on Debian it is `libmpich.so.12`.
-        if names(b"libmpich.so") || names(b"libmpi.so.12") {
+        // Of its own, MPICH has no `libmpi.so`; on Debian it is `libmpich.so.12`. Programs in Fortran may name the
+        // library for Fortran alone.
+        const MPICH: [&[u8]; 3] = [b"libmpich.so", b"libmpi.so.12", b"libmpichfort.so"];
+        const OPEN_MPI: [&[u8]; 4] = [b"libmpi.so.40", b"libmpi.so.20", b"libopen-rte.so", b"libmpi_mpifh.so"];
+        if MPICH.into_iter().any(names) {
             Some(Self::Mpich)
-        } else if names(b"libmpi.so.40") || names(b"libmpi.so.20") || names(b"libopen-rte.so") {
+        } else if OPEN_MPI.into_iter().any(names) {
             Some(Self::OpenMpi)
         } else {
             None
@@ -228,6 +231,15 @@ mod tests {
             Some(Flavour::Mpich)
         );
         assert_eq!(Flavour::of_library("LAM 7.1"), None);
+        for (needed, flavour) in [
+            (&b"\0libmpi.so.40\0libc.so.6"[..], Some(Flavour::OpenMpi)),
+            (b"\0libmpi_mpifh.so.40\0libgfortran.so.5", Some(Flavour::OpenMpi)),
+            (b"\0libmpich.so.12\0libc.so.6", Some(Flavour::Mpich)),
+            (b"\0libmpichfort.so.12\0libgfortran.so.5", Some(Flavour::Mpich)),
+            (b"\0libc.so.6", None),
+        ] {
+            assert_eq!(Flavour::of_program(needed), flavour);
+        }
         assert_eq!(Flavour::of_launcher("mpiexec (OpenRTE) 4.1.4\n"), Some(Flavour::OpenMpi));
         assert_eq!(Flavour::of_launcher("HYDRA build details:\n    Version: 4.0.2"), Some(Flavour::Mpich));
         assert_eq!("mpich".parse(), Ok(Flavour::Mpich));

@@ -5,11 +5,11 @@ program cg
   use mpi
   use work_interface
   implicit none
-  integer, parameter :: width = 200
+  integer, parameter :: width_of_rank = 200
   integer(c_int64_t), parameter :: prime = 1000003
-  integer :: ierr, rank, ranks, steps, step, side, row, column, partner, distance, i
-  integer(c_int64_t) :: x(width), y(width), other(width), product, total
-  integer(c_int64_t), allocatable :: whole(:, :), next(:, :)
+  integer :: ierr, rank, ranks, steps, step, side, side_whole, width, row, column, partner, distance, i
+  integer(c_int64_t) :: product, total
+  integer(c_int64_t), allocatable :: x(:), y(:), other(:), whole(:, :), next(:, :)
   double precision :: began, span
   logical :: is_right
 
@@ -23,6 +23,15 @@ program cg
     call exit(2)
   end if
   steps = work_begin()
+  side_whole = nint(sqrt(real(work_whole(ranks))))
+  if (side_whole*side_whole /= work_whole(ranks)) then
+    if (rank == 0) write (0, '(a,i0,a)') 'cg: whole=', work_whole(ranks), ' is no square: use 1, 4, 9, 16 ...'
+    call give_up()
+  end if
+  width = work_cut('cg'//c_null_char, rank, width_of_rank, side_whole, side, ranks, 1)
+  if (width == 0) call give_up()
+  call work_scale(work_whole(ranks), ranks)
+  allocate (x(width), y(width), other(width))
   row = rank/side
   column = modulo(rank, side)
   partner = column*side + row

@@ -4,9 +4,9 @@ program ft
   use mpi
   use work_interface
   implicit none
-  integer, parameter :: rows = 4
+  integer, parameter :: rows_of_rank = 4
   integer(c_int64_t), parameter :: prime = 1000003
-  integer :: ierr, rank, ranks, steps, step, n, i, j
+  integer :: ierr, rank, ranks, steps, step, rows, n, i, j
   integer(c_int64_t), allocatable :: mine(:, :), whole(:, :)
   integer(c_int64_t) :: own, total
   double precision :: began, span
@@ -16,6 +16,9 @@ program ft
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
   call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierr)
   steps = work_begin()
+  rows = work_cut('ft'//c_null_char, rank, rows_of_rank, work_whole(ranks), ranks, ranks, 1)
+  if (rows == 0) call give_up()
+  call work_scale(work_whole(ranks), ranks)
   n = rows*ranks
   allocate (mine(n, rows))
   ! A column of the array is a row of the matrix.

@@ -18,16 +18,23 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    int steps = work_begin(argc, argv);
-    uint64_t total = 0;
+    int steps = work_begin(argc, argv), n = work_cut("is", rank, KEYS, work_whole(size), size, size, 1);
+    if (n == 0) {
+        MPI_Finalize();
+        return 2;
+    }
+    work_scale(work_whole(size), size);
+    uint64_t total = 0, row = (uint64_t)KEYS * (uint64_t)work_times();
+    uint32_t *keys = malloc((size_t)n * sizeof *keys);
     double begin = MPI_Wtime();
     for (int step = 0; step < steps; step++) {
-        uint32_t keys[KEYS], *sorted;
+        uint32_t *sorted;
         int *counts = calloc((size_t)size * 5, sizeof *counts);
         int *all = counts + size, *offsets = all + size, *arriving = offsets + size, *places = arriving + size;
         uint64_t own[2] = {0, 0}, sums[2];
-        for (int i = 0; i < KEYS; i++) {
-            keys[i] = (uint32_t)(work_value((uint64_t)rank, (uint64_t)i, (uint64_t)step) % KEY_MAX);
+        for (int i = 0; i < n; i++) {
+            uint64_t at = (uint64_t)rank * (uint64_t)n + (uint64_t)i;
+            keys[i] = (uint32_t)(work_value(at / row, at % row, (uint64_t)step) % KEY_MAX);
             counts[(uint64_t)keys[i] * (uint64_t)size / KEY_MAX]++;
             own[0] += keys[i];
         }
@@ -35,7 +42,7 @@ int main(int argc, char **argv) {
         MPI_Allreduce(counts, all, size, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
         MPI_Alltoall(counts, 1, MPI_INT, arriving, 1, MPI_INT, MPI_COMM_WORLD);
         /* Sorted keys are in the order of the buckets. */
-        qsort(keys, KEYS, sizeof *keys, by_value);
+        qsort(keys, (size_t)n, sizeof *keys, by_value);
         for (int r = 1; r < size; r++) {
             offsets[r] = offsets[r - 1] + counts[r - 1];
             places[r] = places[r - 1] + arriving[r - 1];

@@ -12,6 +12,13 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     long n_tasks = 16L * work_begin(argc, argv), task;
+    /* All tasks are there however many ranks share them, so that nothing is cut up. */
+    long times = work_cut("master-worker", rank, 1, 1, 1, size, 1);
+    if (times == 0) {
+        MPI_Finalize();
+        return 2;
+    }
+    n_tasks *= times;
     double begin = MPI_Wtime();
     if (rank == 0) {
         uint64_t sum = 0, right = 0, answer[2];

@@ -4,10 +4,10 @@ program mg
   use mpi
   use work_interface
   implicit none
-  integer, parameter :: points = 64
-  integer :: ierr, rank, ranks, steps, step, i
-  integer(c_int64_t) :: mine(0:points - 1), own, total
-  integer(c_int64_t), allocatable :: whole(:)
+  integer, parameter :: points_of_rank = 64
+  integer :: ierr, rank, ranks, ranks_whole, points, steps, step, i
+  integer(c_int64_t) :: own, total
+  integer(c_int64_t), allocatable :: mine(:), whole(:)
   double precision :: began, span
   logical :: is_right
 
@@ -20,6 +20,14 @@ program mg
     call exit(2)
   end if
   steps = work_begin()
+  ranks_whole = work_whole(ranks)
+  points = work_cut('mg'//c_null_char, rank, points_of_rank, ranks_whole, ranks, ranks, 1)
+  if (points == 0) call give_up()
+  if (iand(points, points - 1) /= 0) then
+    if (rank == 0) write (0, '(a,i0,a)') 'mg: ', points, ' points a rank are no power of two: use powers of two for whole and times'
+    call give_up()
+  end if
+  allocate (mine(0:points - 1))
   mine = [(small_value(rank*points + i, 0, 4), i=0, points - 1)]
   began = MPI_Wtime()
   do step = 1, steps
@@ -53,6 +61,8 @@ contains
     integer(c_int64_t) :: coarse(0:max(n/2, 1) - 1)
     integer :: k
     if (stride > ranks) return
+    ! Ranks of the whole and of this run that are on this level share its work.
+    call work_scale(min(ranks_whole, n*(ranks/stride)), ranks/stride)
     call edges(fine(0), fine(n - 1), left, right, stride)
     call work(rank)
     fine = smoothed(fine, n, left, right)
@@ -65,6 +75,7 @@ contains
     else if (stride < ranks .and. modulo(rank, 2*stride) == 0) then
       call cycle_level(fine, 1, 2*stride)
     end if
+    call work_scale(min(ranks_whole, n*(ranks/stride)), ranks/stride)
     call edges(fine(0), fine(n - 1), left, right, stride)
     call work(rank)
     fine = smoothed(fine, n, left, right)

@@ -3,10 +3,32 @@ module work_interface
   use iso_c_binding
   implicit none
   interface
-    subroutine work_set(mean_ns, kind) bind(c)
+    subroutine work_set(mean_ns) bind(c)
       import
       integer(c_long), value :: mean_ns
-      integer(c_int), value :: kind
+    end subroutine
+    subroutine work_word(word) bind(c)
+      import
+      character(c_char), intent(in) :: word(*)
+    end subroutine
+    function work_whole(ranks) bind(c)
+      import
+      integer(c_int), value :: ranks
+      integer(c_int) :: work_whole
+    end function
+    function work_times() bind(c)
+      import
+      integer(c_int) :: work_times
+    end function
+    function work_cut(name, rank, size, whole, parts, ranks, grows) bind(c)
+      import
+      character(c_char), intent(in) :: name(*)
+      integer(c_int), value :: rank, size, whole, parts, ranks, grows
+      integer(c_int) :: work_cut
+    end function
+    subroutine work_scale(of, by) bind(c)
+      import
+      integer(c_int), value :: of, by
     end subroutine
     subroutine work(rank) bind(c)
       import
@@ -19,9 +41,9 @@ module work_interface
     end function
   end interface
 contains
-  ! Reads what all kernels take: STEPS WORK_NS [sleep|spin].
+  ! Reads what all kernels take: STEPS WORK_NS [sleep|spin] [whole=R] [times=K].
   function work_begin() result(steps)
-    integer :: steps
+    integer :: steps, i
     integer(c_long) :: mean_ns
     character(len=32) :: word
     steps = 3
@@ -30,9 +52,20 @@ contains
     if (word /= '') read (word, *) steps
     call get_command_argument(2, word)
     if (word /= '') read (word, *) mean_ns
-    call get_command_argument(3, word)
-    call work_set(mean_ns, merge(1_c_int, merge(2_c_int, 0_c_int, word == 'spin'), word == 'sleep'))
+    call work_set(mean_ns)
+    do i = 3, command_argument_count()
+      call get_command_argument(i, word)
+      call work_word(trim(word)//c_null_char)
+    end do
   end function
+
+  ! Ends a kernel whose sizes cannot be cut up, with status 2.
+  subroutine give_up()
+    use mpi
+    integer :: ierr
+    call MPI_Finalize(ierr)
+    call exit(2)
+  end subroutine
 
   ! A small number that stands for a value: sums of these stay far below 2**63.
   function small_value(a, b, c) result(small)

@@ -55,6 +55,94 @@ fn kernels_check_themselves_and_have_the_same_result_with_both_libraries_and_sim
     }
 }
 
+/// Each with the ranks that its sizes are of, and the numbers of ranks among which they are cut up.
+const WHOLE: [(&str, &str, [u32; 3]); 8] = [
+    ("lu", "whole=2", [1, 2, 4]),
+    ("mg", "whole=2", [1, 2, 4]),
+    ("ft", "whole=2", [1, 2, 4]),
+    ("is", "whole=2", [1, 2, 4]),
+    ("ep", "whole=2", [1, 2, 4]),
+    ("bt", "whole=4", [1, 4, 9]),
+    ("sp", "whole=4", [1, 4, 9]),
+    ("cg", "whole=4", [1, 4, 16]),
+];
+/// Kernels whose data are cut up without a trace. The faces of BT and SP and the blocks of CG go by the number of ranks.
+const WITHOUT_TRACE: [&str; 5] = ["lu", "mg", "ft", "is", "ep"];
+
+#[test]
+#[ignore = "needs Open MPI and MPICH: make test"]
+fn kernels_of_a_whole_are_cut_up_among_any_number_of_ranks_that_divides_it() {
+    for library in LIBRARIES {
+        let folder = built(library);
+        for (name, whole, ranks) in WHOLE {
+            let file = folder.path().join(name);
+            let program = Program::words(library, &[file.to_str().unwrap()]);
+            // Faces of BT and SP then divide among 4 and 9 ranks.
+            let times = if ["bt", "sp"].contains(&name) { "times=9" } else { "times=2" };
+            // Ranks of MPICH spin, and on few cores many of them take seconds.
+            let ranks = if library == "mpich" { &ranks[..2] } else { &ranks[..] };
+            let sums = ranks.iter().map(|&n_ranks| {
+                let ended = program.run(n_ranks, &["1", "1000", whole, times], &[]);
+                let line = ended.stdout.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned();
+                assert!(ended.is_well && line.contains(": verified, "), "{name} {n_ranks}: {line}{}", ended.stderr);
+                line.rsplit_once(", ").unwrap().0.to_owned()
+            });
+            let sums: Vec<String> = sums.collect();
+            if WITHOUT_TRACE.contains(&name) {
+                assert!(sums.iter().all(|sum| *sum == sums[0]), "{library}: {sums:?}");
+            }
+        }
+    }
+}
+
+/// Nanoseconds of computing on all ranks of a simulated run.
+fn computing_ns(file: &Path, n_ranks: u32, words: &[&str]) -> f64 {
+    let (n_ranks, result) = (n_ranks.to_string(), file.with_extension("jsonl"));
+    let run =
+        ["run", "-n", &n_ranks, "--machine", MACHINE, "--compute", "none", "--out", result.to_str().unwrap(), "--"];
+    done(&[&run[..], &[file.to_str().unwrap()], words].concat());
+    let ranks = done(&["show", result.to_str().unwrap(), "--csv", "sim.rank"]);
+    std::fs::remove_file(result).unwrap();
+    let mut lines = ranks.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let column = lines.next().unwrap().iter().position(|name| *name == "computing_ns").unwrap();
+    lines.map(|cells| cells[column].parse::<f64>().unwrap()).sum()
+}
+
+#[test]
+#[ignore = "needs Open MPI: make test"]
+fn ranks_that_share_a_whole_compute_as_long_together_as_those_that_it_is_of() {
+    let folder = built("openmpi");
+    for (name, whole, ranks) in WHOLE {
+        let times = if ["bt", "sp"].contains(&name) { "times=9" } else { "times=2" };
+        let file = folder.path().join(name);
+        let all = ranks.map(|n_ranks| computing_ns(&file, n_ranks, &["8", "1000000", whole, times]));
+        // Stretches differ from the mean by up to a quarter, each at random.
+        assert!(all.iter().all(|one| (one / all[0] - 1.0).abs() < 0.1), "{name}: {all:?}");
+    }
+}
+
+#[test]
+#[ignore = "needs Open MPI: make test"]
+fn kernels_whose_sizes_do_not_divide_end_with_what_would() {
+    let folder = built("openmpi");
+    for (name, n_ranks, words, told) in [
+        ("ep", 3, &["whole=2"][..], "ep: 8192 do not divide among 3 parts: use times=3 or whole=3"),
+        ("bt", 4, &["whole=1"], "bt: 750 do not divide among 4 parts: use times=2 or whole=4"),
+        ("lu", 3, &["whole=2", "times=3", "sleep"], ""),
+        ("ft", 3, &["whole=2"], "use times=3 or whole=3"),
+        ("cg", 1, &["whole=2"], "whole=2 is no square"),
+        ("mg", 2, &["times=3"], "use powers of two"),
+        ("is", 1, &["whole=0"], "`whole=0` is no number"),
+        ("master-worker", 2, &["times=x"], "`times=x` is no number"),
+    ] {
+        let file = folder.path().join(name);
+        let program = Program::words("openmpi", &[file.to_str().unwrap()]);
+        let ended = program.run(n_ranks, &[&["1", "0"], words].concat(), &[]);
+        assert_eq!(ended.is_well, told.is_empty(), "{name}: {}", ended.stderr);
+        assert!(ended.stderr.contains(told), "{name}: {}", ended.stderr);
+    }
+}
+
 #[test]
 #[ignore = "needs Open MPI and MPICH: make test"]
 fn what_each_library_has_of_its_own_is_there_when_it_is_simulated() {

@@ -4,6 +4,7 @@ mod analyze;
 mod launch;
 mod monitor;
 mod noise;
+mod overdecompose;
 mod program;
 mod result;
 mod study;
@@ -19,13 +20,14 @@ use clap::{Args, Subcommand};
 use comb::Comb;
 use miniapp::Miniapp;
 use mpi_run::Measurement;
+use overdecomposition::Overdecomposition;
 use tree_study::TreeStudy;
 use wan_study::WanStudy;
 
 use text::help::examples;
 
 /// All measurements: whose results can be shown and drawn.
-const MEASUREMENTS: [&dyn Measurement; 6] = [&Ace, &Comb, &Miniapp, &Noise, &TreeStudy, &WanStudy];
+const MEASUREMENTS: [&dyn Measurement; 7] = [&Ace, &Comb, &Miniapp, &Noise, &Overdecomposition, &TreeStudy, &WanStudy];
 
 /// Measure, trace and speed up MPI programs
 #[derive(Args)]
@@ -38,6 +40,7 @@ const MEASUREMENTS: [&dyn Measurement; 6] = [&Ace, &Comb, &Miniapp, &Noise, &Tre
     "foretop mpi plot ace.jsonl",
     "foretop mpi tree make --shape 8-way --hosts a:0-3,b:4-7 --out tree.toml",
     "foretop mpi trace -n 4 -- ./heat 512",
+    "foretop mpi overdecompose --ratios 1,2,4 -- ./heat {grid}",
 ]))]
 pub struct Mpi {
     #[command(subcommand)]
@@ -69,6 +72,7 @@ enum What {
     Watch(watch::Watch),
     Monitor(monitor::Monitor),
     Trace(trace::Trace),
+    Overdecompose(overdecompose::Overdecompose),
 }
 
 impl Mpi {
@@ -88,6 +92,7 @@ impl Mpi {
             What::Watch(command) => command.run(out),
             What::Monitor(command) => command.run(out),
             What::Trace(command) => command.run(out),
+            What::Overdecompose(command) => command.run(out),
         }
     }
 }

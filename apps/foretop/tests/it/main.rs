@@ -20,6 +20,7 @@ mod node;
 mod noise;
 mod one_life;
 mod outlook;
+mod overdecompose;
 mod predict;
 mod program;
 mod prometheus;

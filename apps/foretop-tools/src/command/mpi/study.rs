@@ -242,7 +242,7 @@ fn write_report(
 
 /// The results of a study that begins, or of one with the same settings that goes on. The first of the kinds is that of
 /// the settings; what stands behind the last record of any of them belongs to a run that broke off.
-fn open<S: Serialize + DeserializeOwned + PartialEq>(
+pub fn open<S: Serialize + DeserializeOwned + PartialEq>(
     path: &Path,
     settings: &S,
     kinds: &[&str],
@@ -256,7 +256,7 @@ fn open<S: Serialize + DeserializeOwned + PartialEq>(
     let before = Outcome::read(path)?;
     if before.all::<S>(kinds[0])?.first() != Some(settings) {
         let path = path.display();
-        let error = anyhow!("`{path}` is of a study with other settings: choose another folder with --out");
+        let error = anyhow!("`{path}` is of a study with other settings: choose another place with --out");
         return Err(error).or_usage();
     }
     let last = before.records.iter().rev().map(|(kind, _)| kind.as_str()).find(|kind| kinds.contains(kind));
