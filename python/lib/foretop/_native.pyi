@@ -33,6 +33,7 @@ __all__ = [
     "Record",
     "Run",
     "acf",
+    "auto_with_seasons",
     "compare",
     "compare_results",
     "dedup_estimate",
