@@ -224,7 +224,7 @@ const PRIVATE_ALLOWED: &[(&str, usize)] = &[
 ];
 
 /// The number of public types that share their name with another one. It only falls.
-const N_SHARED_TYPES: usize = 1430;
+const N_SHARED_TYPES: usize = 1429;
 
 /// Every rule that does not hold for these packages and this list of rooms, in the order of the packages, then of
 /// the list.

@@ -7,6 +7,7 @@ mod state;
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
+use serde::{Deserialize, Serialize};
 use units::Rank;
 
 pub use state::{WaitKind, WaitState};
@@ -46,8 +47,9 @@ mod rank_word {
     pub(super) const ENTERED: usize = 24;
 }
 
-/// The way in which ranks wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The way in which ranks wait, by its word in the environment, on command lines and in files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum WaitMode {
     /// Waits are the MPI library's own.
     Library,
@@ -55,6 +57,27 @@ pub enum WaitMode {
     Yield,
     /// Asleep until another rank rings.
     Block,
+}
+
+impl WaitMode {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Library, Self::Yield, Self::Block];
+
+    /// Returns the mode with this word.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.name() == word)
+    }
+
+    /// Returns its word.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Library => "library",
+            Self::Yield => "yield",
+            Self::Block => "block",
+        }
+    }
 }
 
 /// Facts of a page that never change.

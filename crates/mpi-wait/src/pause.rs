@@ -34,7 +34,7 @@ const N_RUNG: usize = 2;
 const N_RUNG_LAST: usize = 4;
 
 /// A wait.
-pub(crate) struct RankWait<'a> {
+pub(crate) struct BlockedCall<'a> {
     /// The rank's state meanwhile.
     pub(crate) state: WaitState,
     /// Whether a rank that does not ring may end it.
@@ -72,7 +72,7 @@ impl<'a> BlockedStretch<'a> {
 }
 
 /// Waits until a test succeeds, and returns for how long the rank was blocked.
-pub(crate) fn until(job: &WaitJob, waiting: &RankWait<'_>, mut test: impl FnMut() -> bool) -> u64 {
+pub(crate) fn until(job: &WaitJob, waiting: &BlockedCall<'_>, mut test: impl FnMut() -> bool) -> u64 {
     let mut blocked_ns = 0;
     if !test() {
         let blocked = BlockedStretch::begin(job, waiting.state);
@@ -93,7 +93,7 @@ pub(crate) fn until(job: &WaitJob, waiting: &RankWait<'_>, mut test: impl FnMut(
     blocked_ns
 }
 
-fn sleep_until(job: &WaitJob, waiting: &RankWait<'_>, test: &mut dyn FnMut() -> bool) {
+fn sleep_until(job: &WaitJob, waiting: &BlockedCall<'_>, test: &mut dyn FnMut() -> bool) {
     if spin(job, test) {
         return;
     }

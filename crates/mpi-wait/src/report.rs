@@ -11,7 +11,6 @@ use mpi_trace::{Concurrency, ConcurrencyPage};
 use serde_json::{Value, json};
 
 use crate::job::WaitJob;
-use crate::settings::word;
 use crate::usage::ProcessUsage;
 
 const VERSION: u32 = 1;
@@ -98,7 +97,7 @@ fn lines(job: &WaitJob) -> Vec<Value> {
     let ended = job.counted();
     let head = json!({
         "format": "foretop-wait", "version": VERSION, "rank": job.rank, "ranks": job.members.n_ranks(),
-        "host": mpi_job::host_name(), "mode": word(job.mode), "processor": job.processor,
+        "host": mpi_job::host_name(), "mode": job.mode.name(), "processor": job.processor,
     });
     let calls = job.tallies.each().into_iter().map(|(operation, tally)| {
         json!({

@@ -40,7 +40,7 @@ impl WaitSettings {
 
     fn of(variable: impl Fn(&str) -> Option<String>) -> Self {
         let mut faults = Vec::new();
-        let mode = parsed(&variable, &mut faults, "FORETOP_MPI_WAIT", "library, yield or block", mode);
+        let mode = parsed(&variable, &mut faults, "FORETOP_MPI_WAIT", "library, yield or block", WaitMode::named);
         let n_processors =
             parsed(&variable, &mut faults, "FORETOP_MPI_PROCESSORS", "a number of cores from 1", |text| {
                 text.parse().ok().filter(|n: &usize| *n > 0)
@@ -61,20 +61,6 @@ impl WaitSettings {
             job: variable("FORETOP_MPI_JOB").map(PathBuf::from),
             faults,
         }
-    }
-}
-
-/// Returns a wait mode by its name.
-pub(crate) fn mode(text: &str) -> Option<WaitMode> {
-    [WaitMode::Library, WaitMode::Yield, WaitMode::Block].into_iter().find(|mode| word(*mode) == text)
-}
-
-/// Returns the name of a wait mode.
-pub(crate) fn word(mode: WaitMode) -> &'static str {
-    match mode {
-        WaitMode::Library => "library",
-        WaitMode::Yield => "yield",
-        WaitMode::Block => "block",
     }
 }
 

@@ -8,7 +8,7 @@ use mpi_trace::{WaitKind, WaitState};
 use crate::arguments::{CallArguments, OtherArguments, StatusSpace};
 use crate::communicator::CommMembers;
 use crate::job::WaitJob;
-use crate::pause::{BlockedStretch, RankWait, until};
+use crate::pause::{BlockedCall, BlockedStretch, until};
 use crate::site::{ArgumentPlace, CallEffect, CallSite, CallWay};
 use crate::wake::EnteredCall;
 
@@ -81,7 +81,7 @@ impl ProgramCall<'_> {
         if let Some(entered) = &entered {
             self.job.ring_at_entry(entered);
         }
-        let waiting = RankWait { entered, ..self.waiting() };
+        let waiting = BlockedCall { entered, ..self.waiting() };
         let mut room = StatusSpace::default();
         let status = self.status(&mut room);
         // SAFETY: as the caller says.
@@ -94,7 +94,7 @@ impl ProgramCall<'_> {
     /// The request was begun, and `status` is the address of room for a status.
     pub(crate) unsafe fn finish(
         &self,
-        waiting: &RankWait<'_>,
+        waiting: &BlockedCall<'_>,
         test: &Function,
         request: &mut usize,
         status: usize,
@@ -148,8 +148,8 @@ impl ProgramCall<'_> {
     }
 
     /// Returns a wait of this call.
-    pub(crate) fn waiting(&self) -> RankWait<'static> {
-        RankWait { state: self.state(), is_far: self.is_far(), entered: None }
+    pub(crate) fn waiting(&self) -> BlockedCall<'static> {
+        BlockedCall { state: self.state(), is_far: self.is_far(), entered: None }
     }
 
     /// Returns the state in which the rank waits for this call.

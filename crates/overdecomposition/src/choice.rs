@@ -2,21 +2,10 @@
 
 use std::str::FromStr;
 
+use mpi_trace::WaitMode;
 use serde::{Deserialize, Serialize};
 
 use crate::SweepError;
-
-/// Way in which ranks wait for messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WaitMode {
-    /// The library's own way, which is spinning.
-    Library,
-    /// Yielding the core between tests.
-    Yield,
-    /// Sleeping until there is something to receive.
-    Block,
-}
 
 /// Placing of ranks on processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,18 +27,6 @@ pub enum HostWeights {
     Forecast,
 }
 
-impl WaitMode {
-    /// Returns the word for command lines and the environment.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Library => "library",
-            Self::Yield => "yield",
-            Self::Block => "block",
-        }
-    }
-}
-
 impl RankPlacing {
     /// Returns the word for command lines and the environment.
     #[must_use]
@@ -61,13 +38,12 @@ impl RankPlacing {
     }
 }
 
-impl FromStr for WaitMode {
-    type Err = SweepError;
-
-    fn from_str(text: &str) -> Result<Self, SweepError> {
-        let known = [Self::Library, Self::Yield, Self::Block].into_iter().find(|mode| mode.name() == text);
-        known.ok_or_else(|| SweepError::Wait { given: text.to_owned() })
-    }
+/// Reads a wait mode.
+///
+/// # Errors
+/// For another word.
+pub fn wait_mode(text: &str) -> Result<WaitMode, SweepError> {
+    WaitMode::named(text).ok_or_else(|| SweepError::Wait { given: text.to_owned() })
 }
 
 impl FromStr for HostWeights {
@@ -97,8 +73,8 @@ mod tests {
 
     #[test]
     fn words_of_the_command_line_are_read_back() {
-        assert_eq!("block".parse(), Ok(WaitMode::Block));
+        assert_eq!(wait_mode("block"), Ok(WaitMode::Block));
         assert_eq!("cyclic".parse(), Ok(RankPlacing::Cyclic));
-        assert!("spin".parse::<WaitMode>().unwrap_err().to_string().contains("`spin`"));
+        assert!(wait_mode("spin").unwrap_err().to_string().contains("`spin`"));
     }
 }

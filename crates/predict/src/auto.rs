@@ -29,7 +29,7 @@ const N_OUTLOOK_MAX: usize = 1 << 16;
 
 /// The numbers of an `AUTO`'s specification.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Settings {
+pub(crate) struct AutoSettings {
     pub(crate) periods: Periods,
     pub(crate) every: usize,
     pub(crate) window: usize,
@@ -47,7 +47,7 @@ pub(crate) struct Auto {
 
 impl Auto {
     /// An AUTO that has no sample yet.
-    pub(crate) fn new(Settings { periods, every, window, budget }: Settings, range: (f64, f64)) -> Self {
+    pub(crate) fn new(AutoSettings { periods, every, window, budget }: AutoSettings, range: (f64, f64)) -> Self {
         let ensemble = Ensemble::new(every, window, budget, season::n_kept(window));
         let search = (periods == Periods::NONE).then(SeasonSearch::default);
         Self { ensemble, outlook: outlook(periods, range), search }
@@ -152,12 +152,12 @@ impl Auto {
 
     /// Returns the number of fits of members, and how many failed.
     pub(crate) fn n_fits(&self) -> (u64, u64) {
-        let count = |(fits, failures), one: &ensemble::Member| (fits + one.n_fits, failures + one.n_failures);
+        let count = |(fits, failures), one: &ensemble::EnsembleMember| (fits + one.n_fits, failures + one.n_failures);
         self.ensemble.members.iter().fold((0, 0), count)
     }
 
     /// Whether this is the AUTO of these numbers, and could have come about.
-    pub(crate) fn is_sound(&self, settings: Settings) -> bool {
+    pub(crate) fn is_sound(&self, settings: AutoSettings) -> bool {
         let (fresh, periods) = (Self::new(settings, self.outlook.range()), self.outlook.periods());
         self.ensemble.is_like(&fresh.ensemble)
             && self.outlook.is_of(periods, n_leads(periods))
@@ -170,7 +170,7 @@ impl Auto {
 }
 
 /// Runs a fresh AUTO over the last `n_run` of the samples, and its outlook over those before too.
-pub(crate) fn fit(whole: &[f64], n_run: usize, settings: Settings, range: (f64, f64)) -> Auto {
+pub(crate) fn fit(whole: &[f64], n_run: usize, settings: AutoSettings, range: (f64, f64)) -> Auto {
     let mut auto = Auto::new(settings, range);
     auto.search_back(whole);
     let (before, run) = whole.split_at(whole.len() - n_run);

@@ -14,7 +14,7 @@ pub(crate) use call::Call;
 pub use error::SpecError;
 pub use expand::Family;
 
-use crate::auto::Settings;
+use crate::auto::AutoSettings;
 use crate::loss::Loss;
 use crate::outlook::Periods;
 
@@ -237,9 +237,9 @@ impl Spec {
     }
 
     /// The numbers of an AUTO.
-    pub(crate) fn auto_settings(&self) -> Option<Settings> {
+    pub(crate) fn auto_settings(&self) -> Option<AutoSettings> {
         match *self {
-            Self::Auto { periods, every, window, budget } => Some(Settings { periods, every, window, budget }),
+            Self::Auto { periods, every, window, budget } => Some(AutoSettings { periods, every, window, budget }),
             _ => None,
         }
     }

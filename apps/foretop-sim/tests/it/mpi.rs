@@ -66,7 +66,8 @@ const WHOLE: [(&str, &str, [u32; 3]); 8] = [
     ("sp", "whole=4", [1, 4, 9]),
     ("cg", "whole=4", [1, 4, 16]),
 ];
-/// Kernels whose data are cut up without a trace. The faces of BT and SP and the blocks of CG go by the number of ranks.
+/// Kernels whose data are cut up without a trace. The faces of BT and SP and the blocks of CG go by the number of
+/// ranks.
 const WITHOUT_TRACE: [&str; 5] = ["lu", "mg", "ft", "is", "ep"];
 
 #[test]

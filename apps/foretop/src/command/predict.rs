@@ -37,8 +37,8 @@ pub struct Predict {
     #[arg(long, value_name = "TIME", value_parser = positive_span)]
     step: Option<Duration>,
 
-    /// The model to fit; `foretop models` lists them [default: AUTO, with seasons of a day and a week or of a year if the
-    /// samples have times and are long enough]
+    /// The model to fit; `foretop models` lists them [default: AUTO, with seasons of a day and a week or of a year if
+    /// the samples have times and are long enough]
     #[arg(long, value_name = "TEXT")]
     model: Option<Spec>,
 

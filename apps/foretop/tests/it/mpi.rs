@@ -303,3 +303,24 @@ fn a_file_of_something_else_is_no_result() {
         assert!(ended.stderr.contains("Cargo.toml, line 1:"), "{}", ended.stderr);
     }
 }
+
+#[test]
+#[ignore = "needs Open MPI and MPICH: make test"]
+fn a_kernel_of_either_library_answers_alike_at_all_ratios_with_ranks_that_sleep() {
+    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/sim/kernels/build.sh");
+    for library in ["openmpi", "mpich"] {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(Command::new(&kernels).arg(library).arg(folder.path()).status().unwrap().success());
+        let mut command = foretop();
+        command.env("FORETOP_MPI_PROGRAMS", programs(library)).current_dir(&folder);
+        command.args(["mpi", "overdecompose", "--wait", "block", "--processors", "1", "--ratios", "1,2"]);
+        command.args(["--repeat", "2", "--answer", "verified, sum ([0-9a-fA-F]+)", "--time", r"([0-9.]+) s\n"]);
+        command.args(["--", "./ft", "2", "100000", "spin", "whole=2"]);
+        let ended = end_of(&mut command);
+        assert_eq!(ended.status, 0, "{}", ended.stderr);
+        assert!(ended.stdout.starts_with(&format!("MPI: {library}")), "{}", ended.stdout);
+        let of_two = ended.stdout.lines().find(|line| line.starts_with("2:1")).unwrap();
+        assert_eq!(of_two.split_whitespace().take(3).collect::<Vec<_>>(), ["2:1", "2", "2"], "{}", ended.stdout);
+        assert!(!ended.stdout.contains("Runs that do not count"), "{}", ended.stdout);
+    }
+}

@@ -238,33 +238,3 @@ fn arguments_that_make_no_sense_are_refused_with_the_remedy() {
     stage.run(&["--wait", "library", "--advise"]).check_failed(1, "--advise needs what ranks report");
     assert!(!stage.path("overdecomposition.jsonl").exists(), "nothing was measured");
 }
-
-#[test]
-#[ignore = "needs Open MPI and MPICH: make test"]
-fn kernels_of_both_libraries_answer_alike_at_all_ratios() {
-    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/sim/kernels/build.sh");
-    for library in ["openmpi", "mpich"] {
-        let folder = tempfile::tempdir().unwrap();
-        assert!(Command::new(&kernels).arg(library).arg(folder.path()).status().unwrap().success());
-        for name in ["ep", "ft"] {
-            let mut command = foretop();
-            command.args(["mpi", "overdecompose", "--wait", "library", "--processors", "1", "--ratios", "1,2"]);
-            command.args(["--repeat", "2", "--answer", "verified, sum ([0-9a-fA-F]+)", "--time", r"([0-9.]+) s\n"]);
-            command.args([
-                "--out",
-                &format!("{name}.jsonl"),
-                "--",
-                &format!("./{name}"),
-                "2",
-                "100000",
-                "spin",
-                "whole=2",
-            ]);
-            let ended = end_of(command.current_dir(&folder));
-            assert_eq!(ended.status, 0, "{}", ended.stderr);
-            assert!(ended.stdout.starts_with(&format!("MPI: {library}")), "{}", ended.stdout);
-            assert_eq!(row(&ended.stdout, "2:1")[..3], ["2:1", "2", "2"], "{}", ended.stdout);
-            assert!(!ended.stdout.contains("Runs that do not count"), "{}", ended.stdout);
-        }
-    }
-}

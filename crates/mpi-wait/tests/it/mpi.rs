@@ -8,7 +8,7 @@ use mpi_tree::{Between, Forest, Grain, Host, Layout, Order, Rule, Shape, Tree, W
 
 use serde_json::Value;
 
-use crate::program::{Program, call};
+use crate::program::{WaitedProgram, call};
 
 const MODES: [&str; 3] = ["library", "yield", "block"];
 /// Calls of `answers.c` whose numbers are the same on all ranks.
@@ -17,8 +17,8 @@ const COUNTED: [(&str, u64); 5] =
 
 /// The program checks each answer itself.
 #[track_caller]
-fn check_answers(library: &'static str, source: &str, n_ranks: u32, modes: &[&str]) -> Program {
-    let program = Program::compiled(library, source);
+fn check_answers(library: &'static str, source: &str, n_ranks: u32, modes: &[&str]) -> WaitedProgram {
+    let program = WaitedProgram::compiled(library, source);
     for mode in modes {
         let ended = program.succeed(n_ranks, mode, &[]);
         assert!(ended.stdout.contains("all is right"), "{mode}: {}", ended.stdout);
@@ -72,7 +72,7 @@ fn programs_in_fortran_get_answers_of_mpich() {
 /// All ranks but one wait in each kind of call, while that one computes.
 #[track_caller]
 fn check_idle(library: &'static str) {
-    let program = Program::compiled(library, "waiting.c");
+    let program = WaitedProgram::compiled(library, "waiting.c");
     program.succeed(8, "block", &["400"]);
     for rank in 0..8 {
         let report = program.report(rank);
@@ -112,7 +112,7 @@ fn seven_ranks_that_wait_take_no_time_under_mpich() {
 
 #[track_caller]
 fn check_dead(library: &'static str) {
-    let program = Program::compiled(library, "killed.c");
+    let program = WaitedProgram::compiled(library, "killed.c");
     std::fs::DirBuilder::new().mode(0o700).create(program.job()).unwrap();
     let ended = program.run(2, &["mpi_wait"], &[], &[("FORETOP_MPI_WAIT", "block")]);
     assert!(!ended.is_well, "{}", ended.stdout);
@@ -155,7 +155,7 @@ fn several_threads_wait_under_mpich() {
 #[test]
 #[ignore = "needs Open MPI: scripts/test.sh mpi"]
 fn ranks_bind_themselves_to_the_cores_that_are_asked_for() {
-    let program = Program::compiled("openmpi", "waiting.c");
+    let program = WaitedProgram::compiled("openmpi", "waiting.c");
     let two = std::thread::available_parallelism().unwrap().get().min(2);
     for (placing, expected) in [("blocked", [0, 0, 1, 1]), ("cyclic", [0, 1, 0, 1])] {
         let settings = [("FORETOP_MPI_PROCESSORS", two.to_string()), ("FORETOP_MPI_PLACING", placing.to_owned())];
@@ -175,7 +175,7 @@ fn ranks_bind_themselves_to_the_cores_that_are_asked_for() {
 #[test]
 #[ignore = "needs MPICH: scripts/test.sh mpi"]
 fn a_mode_that_is_not_there_is_named_once_and_the_program_runs() {
-    let program = Program::compiled("mpich", "waiting.c");
+    let program = WaitedProgram::compiled("mpich", "waiting.c");
     let ended = program.run(2, &["mpi_wait"], &["1"], &[("FORETOP_MPI_WAIT", "spin")]);
     assert!(ended.is_well && ended.stderr.contains("`spin`") && ended.stderr.lines().count() == 1, "{}", ended.stderr);
     assert_eq!(program.report(0)[0]["mode"], "library");
@@ -186,7 +186,7 @@ fn a_mode_that_is_not_there_is_named_once_and_the_program_runs() {
 #[ignore = "needs Open MPI and mpi4py: scripts/test.sh mpi"]
 fn a_program_in_python_gets_its_answers() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/answers.py");
-    let program = Program::words("openmpi", &["/usr/bin/python3", path.to_str().unwrap()]);
+    let program = WaitedProgram::words("openmpi", &["/usr/bin/python3", path.to_str().unwrap()]);
     let ended = program.succeed(3, "block", &[]);
     assert!(ended.stdout.contains("all is right"), "{}", ended.stdout);
 }
@@ -196,7 +196,7 @@ fn a_program_in_python_gets_its_answers() {
 fn check_sor(library: &'static str) {
     let tested = std::env::var_os("FORETOP_MPI_TESTED").expect("scripts/test.sh says where the programs are");
     let path = std::path::PathBuf::from(tested).join(library).join("debug/foretop-miniapp");
-    let program = Program::words(library, &[path.to_str().unwrap()]);
+    let program = WaitedProgram::words(library, &[path.to_str().unwrap()]);
     let mut sums = Vec::new();
     for (n_ranks, preloaded, mode) in
         [(2, [].as_slice(), "library"), (2, &["mpi_wait"], "yield"), (4, &["mpi_wait"], "block")]
@@ -239,7 +239,7 @@ fn trees(n_ranks: u32) -> String {
 }
 
 /// Number of calls that the tracer recorded on a rank.
-fn n_recorded(program: &Program, rank: u32) -> usize {
+fn n_recorded(program: &WaitedProgram, rank: u32) -> usize {
     let end = format!(".{rank}.ftrace");
     let mut paths =
         std::fs::read_dir(program.folder().join("foretop-trace")).unwrap().map(|entry| entry.unwrap().path());
@@ -256,7 +256,7 @@ fn n_recorded(program: &Program, rank: u32) -> usize {
 
 #[track_caller]
 fn check_between(library: &'static str, source: &str) {
-    let program = Program::compiled(library, source);
+    let program = WaitedProgram::compiled(library, source);
     let file = program.folder().join("trees.toml");
     std::fs::write(&file, trees(3)).unwrap();
     let settings = [

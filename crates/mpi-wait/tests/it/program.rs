@@ -6,9 +6,9 @@ use serde_json::Value;
 use testkit::launch::{self, Ended};
 
 /// A program, compiled for one library.
-pub(crate) struct Program(launch::Program);
+pub(crate) struct WaitedProgram(launch::Program);
 
-impl Program {
+impl WaitedProgram {
     /// Compiles a source of `tests/programs`.
     #[track_caller]
     pub(crate) fn compiled(library: &'static str, source: &str) -> Self {

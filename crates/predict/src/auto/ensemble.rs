@@ -26,13 +26,13 @@ const SAMPLES_PER_COEFFICIENT: usize = 5;
 pub(super) struct Ensemble {
     every: usize,
     pub(super) history: History,
-    pub(super) members: Vec<Member>,
+    pub(super) members: Vec<EnsembleMember>,
     pub(super) record: Record,
 }
 
 /// One of the models.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Member {
+pub(super) struct EnsembleMember {
     pub(super) spec: Spec,
     patience: usize,
     pub(super) cost: u64,
@@ -46,7 +46,8 @@ pub(super) struct Member {
 impl Ensemble {
     /// The members that a budget pays for, without a sample. `n_kept` samples are kept.
     pub(super) fn new(every: usize, window: usize, budget: u64, n_kept: usize) -> Self {
-        let members: Vec<Member> = cost::within(every, window, budget).into_iter().map(Member::new).collect();
+        let members: Vec<EnsembleMember> =
+            cost::within(every, window, budget).into_iter().map(EnsembleMember::new).collect();
         let history = History::new(window, Vec::new()).keeping(n_kept);
         Self { every, history, record: Record::new(members.len()), members }
     }
@@ -112,9 +113,9 @@ impl Ensemble {
     }
 
     /// The fit that is due first.
-    pub(super) fn due(&self) -> Option<(usize, &Member)> {
+    pub(super) fn due(&self) -> Option<(usize, &EnsembleMember)> {
         let (clock, n_known) = (self.history.clock(), self.history.n_known());
-        let is_due = |(_, member): &(usize, &Member)| member.due <= clock && n_known >= member.n_needed();
+        let is_due = |(_, member): &(usize, &EnsembleMember)| member.due <= clock && n_known >= member.n_needed();
         self.members.iter().enumerate().filter(is_due).min_by_key(|(_, member)| member.due)
     }
 
@@ -170,7 +171,7 @@ impl Ensemble {
     }
 }
 
-impl Member {
+impl EnsembleMember {
     fn new(Admitted { spec, patience, cost }: Admitted) -> Self {
         Self { spec, patience, cost, predictor: None, due: 0, n_fits: 0, n_failures: 0 }
     }

@@ -88,7 +88,7 @@ impl Standing {
 impl Auto {
     /// One for each member, in the order in which the budget admitted them, and the outlook's, last.
     pub(crate) fn standings(&self) -> Vec<Standing> {
-        let of_member = |(idx, member): (usize, &super::ensemble::Member)| Standing {
+        let of_member = |(idx, member): (usize, &super::ensemble::EnsembleMember)| Standing {
             spec: member.spec.clone(),
             cost: member.cost,
             n_fits: member.n_fits,
@@ -164,7 +164,7 @@ impl Auto {
 
     /// The most known samples that a model uses; 0 before the first fit.
     pub(crate) fn n_samples(&self) -> usize {
-        let members = self.ensemble.members.iter().filter_map(super::ensemble::Member::model);
+        let members = self.ensemble.members.iter().filter_map(super::ensemble::EnsembleMember::model);
         members.map(Model::n_samples).chain([self.outlook.n_known()]).max().unwrap_or(0)
     }
 

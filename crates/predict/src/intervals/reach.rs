@@ -89,8 +89,9 @@ pub(crate) fn widening(reaches: &mut [Reach], standard_errors: &[f64]) {
 pub(crate) struct Widest([f64; N_LEVELS]);
 
 impl Widest {
-    /// Returns the reach at the next longer lead, widened until no interval is narrower than a share of one at a shorter
-    /// lead: less is known of what is farther away, and what seems to contradict it is the chance of few errors.
+    /// Returns the reach at the next longer lead, widened until no interval is narrower than a share of one at a
+    /// shorter lead: less is known of what is farther away, and what seems to contradict it is the chance of few
+    /// errors.
     pub(crate) fn widen(&mut self, mut reach: Reach, standard_error: f64) -> Reach {
         const SHARE: f64 = 0.96;
         for (level, widest) in self.0.iter_mut().enumerate() {

@@ -5,10 +5,10 @@ use statrs::distribution::{ContinuousCDF, Normal};
 use super::forecast::{Place, between};
 use super::paths::{Errors, Paths};
 use super::rung::Persistence;
-use super::view::View;
+use super::view::OutlookView;
 
 pub(super) struct Drawing<'a> {
-    outlook: View<'a>,
+    outlook: OutlookView<'a>,
     /// Errors at each watched lead.
     errors: Vec<Errors>,
     lead: usize,
@@ -19,7 +19,7 @@ pub(super) struct Drawing<'a> {
 }
 
 impl<'a> Drawing<'a> {
-    pub(super) fn new(outlook: View<'a>, n_paths: usize, n_leads: usize) -> Self {
+    pub(super) fn new(outlook: OutlookView<'a>, n_paths: usize, n_leads: usize) -> Self {
         Self {
             errors: outlook.errors().map(|(shares, units)| Errors::new(&shares, units)).collect(),
             outlook,

@@ -4,7 +4,7 @@ use statistics::Interval;
 use units::Confidence;
 
 use super::rung::Persistence;
-use super::view::View;
+use super::view::OutlookView;
 use super::{Outlook, Paths, Scale};
 
 /// Place of a lead between watched ones.
@@ -61,14 +61,14 @@ impl Outlook {
     }
 
     /// Returns what is forecast from here; `None` while there are too few samples.
-    fn ready(&self) -> Option<View<'_>> {
+    fn ready(&self) -> Option<OutlookView<'_>> {
         self.is_ready().then(|| self.view(&[]))
     }
 
     /// Returns what is forecast from here beside an ensemble, whose means are in the unit of the series, that of lead 1
     /// first; those of long leads may be missing.
-    pub(crate) fn view<'a>(&'a self, ensemble: &'a [f64]) -> View<'a> {
-        View { outlook: self, ensemble }
+    pub(crate) fn view<'a>(&'a self, ensemble: &'a [f64]) -> OutlookView<'a> {
+        OutlookView { outlook: self, ensemble }
     }
 
     /// The nearest value that a sample can have: where all were multiples of one number, as counts are, and within ends

@@ -24,14 +24,14 @@ const WIDER: f64 = 1.0 + 1e-9;
 
 /// The spread of a distribution about its median, in the unit of the quantiles.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Spread {
+pub(super) struct ErrorSpread {
     /// Root mean square of the distance from the median.
     pub(super) deviation: f64,
     /// Reaches of intervals from the median, in deviations.
     pub(super) reach: Reach,
 }
 
-impl Spread {
+impl ErrorSpread {
     /// Takes the quantiles of [`PROBABILITIES`]. Between two of them, the distribution is uniform.
     pub(super) fn of(quantiles: &[f64; N]) -> Self {
         let about: [f64; N] = quantiles.map(|quantile| quantile - quantiles[MEDIAN]);
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn a_normal_distribution_has_its_deviation_and_reaches() {
         let normal = Normal::new(3.0, 2.0).expect("a deviation of 2 is one");
-        let Spread { deviation, reach } = Spread::of(&PROBABILITIES.map(|share| normal.inverse_cdf(share)));
+        let ErrorSpread { deviation, reach } = ErrorSpread::of(&PROBABILITIES.map(|share| normal.inverse_cdf(share)));
         assert!((deviation - 2.0).abs() < 1e-3, "{deviation}");
         let is_near = |(one, other): (f64, f64)| (one - other).abs() < 1e-3;
         assert!(reach.lower.into_iter().zip(Reach::NORMAL.lower).all(is_near), "{reach:?}");
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_skewed_distribution_deviates_from_its_median_by_its_squared_errors() {
-        let Spread { deviation, .. } = Spread::of(&PROBABILITIES.map(|share| -(1.0 - share).ln()));
+        let ErrorSpread { deviation, .. } = ErrorSpread::of(&PROBABILITIES.map(|share| -(1.0 - share).ln()));
         // Variance 1, and the mean is 1 - ln 2 above the median.
         let expected = (1.0 + (1.0 - std::f64::consts::LN_2).powi(2)).sqrt();
         assert!((deviation / expected - 1.0).abs() < 0.03, "{deviation}");

@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use super::drawing::Drawing;
 use super::forecast::{Place, all_between, between};
-use super::moments::{self, Spread};
+use super::moments::{self, ErrorSpread};
 use super::paths::Shocks;
 use super::rung::{ENSEMBLE_LEAD_MAX, NORMAL_DEVIATION, Rung};
 use super::{Outlook, Paths, SAMPLE_MAX, dot};
@@ -55,13 +55,13 @@ impl Units {
 
 /// An outlook at its last sample, beside the forecast of an ensemble of other models.
 #[derive(Clone, Copy)]
-pub(crate) struct View<'a> {
+pub(crate) struct OutlookView<'a> {
     pub(super) outlook: &'a Outlook,
     /// Means in the unit of the series, that of lead 1 first; those of long leads may be missing.
     pub(super) ensemble: &'a [f64],
 }
 
-impl Deref for View<'_> {
+impl Deref for OutlookView<'_> {
     type Target = Outlook;
 
     fn deref(&self) -> &Outlook {
@@ -69,7 +69,7 @@ impl Deref for View<'_> {
     }
 }
 
-impl<'a> View<'a> {
+impl<'a> OutlookView<'a> {
     /// Returns the values below which the sample at `lead` stays with these probabilities; `None` while there is no
     /// forecast.
     pub(crate) fn at_lead<const N: usize>(self, lead: usize, probabilities: [f64; N]) -> Option<[f64; N]> {
@@ -106,12 +106,12 @@ impl<'a> View<'a> {
         let mut widest = Widest::default();
         let spread = |lead: &usize| {
             let quantiles = self.at(*lead, moments::PROBABILITIES, &errors);
-            let Spread { deviation, reach } = Spread::of(&quantiles);
+            let ErrorSpread { deviation, reach } = ErrorSpread::of(&quantiles);
             let deviation = deviation / self.transform.width(moments::median(&quantiles));
             let reach = if deviation > 0.0 { widest.widen(reach, deviation) } else { reach };
-            (moments::median(&quantiles), Spread { deviation, reach })
+            (moments::median(&quantiles), ErrorSpread { deviation, reach })
         };
-        let dense: Vec<(f64, Spread)> = DENSE.leads.iter().take(n_dense).map(spread).collect();
+        let dense: Vec<(f64, ErrorSpread)> = DENSE.leads.iter().take(n_dense).map(spread).collect();
         let of_median: Vec<[f64; 1]> = errors.iter().map(|of| [moments::median(of)]).collect();
         for (lead, (median, standard_error)) in (1..).zip(medians.iter_mut().zip(standard_errors)) {
             let (below, share) = DENSE.place(lead);
@@ -161,7 +161,7 @@ impl<'a> View<'a> {
         Some(self.transform.to_scale(*mean))
     }
 
-    /// Quantiles at a lead, by [`View::errors_at`] of the same probabilities.
+    /// Quantiles at a lead, by [`OutlookView::errors_at`] of the same probabilities.
     pub(super) fn at<const N: usize>(&self, lead: usize, probabilities: [f64; N], errors: &[[f64; N]]) -> [f64; N] {
         let said = self.combined(lead, self.place(lead));
         let Place { below, above, share } = self.place_of_errors(lead);

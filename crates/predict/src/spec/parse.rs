@@ -36,8 +36,8 @@ const TAR_ORDER_MAX: usize = 32;
 /// The most steps that NWS judges its members on, short of all: their errors are kept.
 const NWS_RECENT_MAX: usize = 10_000;
 
-/// Steps between two fits of a member of AUTO's ensemble unless the text says otherwise, and samples per fit: what repairs
-/// drifting series at a cost that nobody notices.
+/// Steps between two fits of a member of AUTO's ensemble unless the text says otherwise, and samples per fit: what
+/// repairs drifting series at a cost that nobody notices.
 pub(super) const AUTO_EVERY: usize = 100;
 pub(super) const AUTO_WINDOW: usize = 600;
 

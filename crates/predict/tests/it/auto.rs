@@ -7,8 +7,8 @@ use crate::testdata::{NAB, Noise, ar1, fitted, samples};
 
 const LEADS: [usize; 4] = [1, 5, 10, 30];
 
-/// Mean squared errors at [`LEADS`], and shares of samples inside 95 % intervals, after a fit on the first 600. No sample
-/// can be below `least`.
+/// Mean squared errors at [`LEADS`], and shares of samples inside 95 % intervals, after a fit on the first 600. No
+/// sample can be below `least`.
 fn judge(text: &str, series: &[f64], least: f64) -> [(f64, f64); 4] {
     let model = fit_bounded(&text.parse().unwrap(), &series[..600], (least, f64::INFINITY));
     let mut predictor = model.unwrap().predictor();

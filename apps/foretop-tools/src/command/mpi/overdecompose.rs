@@ -17,7 +17,7 @@ use clap::Args;
 use mpi_run::{Flavour, Header, Writer};
 use overdecomposition::record::{SweepHost, SweepRun, TunedSide, WeighedHosts, kind};
 use overdecomposition::{
-    HostWeights, Overdecomposition, RankPlacing, SweepError, SweepSettings, SweepTrial, WaitMode, report,
+    HostWeights, Overdecomposition, RankPlacing, SweepError, SweepSettings, SweepTrial, WaitMode, report, wait_mode,
 };
 use program::Progress;
 use regex::Regex;
@@ -84,7 +84,7 @@ pub struct Overdecompose {
     access: NodeAccess,
 
     /// The way in which ranks wait: as the library does, by yielding the core, or by sleeping
-    #[arg(long, value_name = "library|yield|block", default_value = "block")]
+    #[arg(long, value_name = "library|yield|block", default_value = "block", value_parser = wait_mode)]
     wait: WaitMode,
 
     /// The time after which a run is killed
