@@ -73,8 +73,8 @@ impl Speaker {
     }
 }
 
-/// Returns, in a line, a season that an `AUTO` found, and how much less the model with that season errs, at the lead
-/// where it helps most.
+/// Returns, in a line, the season of an `AUTO`, and how much less the model with that season errs, at the lead where it
+/// helps most.
 pub fn season_line(season: &SeasonStanding, step: Option<Duration>) -> String {
     let in_time = |n_steps: f64| {
         let seconds = step.map(|step| Duration::from_secs((n_steps * step.as_secs_f64()).round() as u64));
@@ -82,15 +82,18 @@ pub fn season_line(season: &SeasonStanding, step: Option<Duration>) -> String {
     };
     let lengths =
         season.periods.iter().map(|steps| format!("{} steps{}", (steps * 100.0).round() / 100.0, in_time(*steps)));
-    let found = format!("season of {} found", lengths.collect::<Vec<_>>().join(" and "));
+    let season_of = format!("season of {}", lengths.collect::<Vec<_>>().join(" and "));
     let model = &season.spec;
     match season.best() {
-        Some(SeasonLead { lead, rival, error_ratio, .. }) if *error_ratio < 1.0 => {
+        Some(SeasonLead { lead, error_ratio, .. }) if *error_ratio < 1.0 => {
             let less = percent(1.0 - error_ratio);
-            format!("{found}; {model} errs {less} less than {rival} at lead {lead}{}", in_time(*lead as f64))
+            format!(
+                "{season_of}: {model} errs {less} less than models without it at lead {lead}{}",
+                in_time(*lead as f64)
+            )
         }
-        Some(_) => format!("{found}; {model} errs no less than the best other model at any lead"),
-        None => format!("{found}; {model} has not been compared yet"),
+        Some(_) => format!("{season_of}: {model} errs no less than models without it at any lead"),
+        None => format!("{season_of}: {model} has not been compared yet"),
     }
 }
 

@@ -93,6 +93,11 @@ pub fn host_name() -> String {
     if name.trim().is_empty() { "localhost".to_owned() } else { name.trim().to_owned() }
 }
 
+/// Returns the FNV-1a hash of words, which is the same in all processes.
+pub fn fnv_1a(words: impl IntoIterator<Item = u64>) -> u64 {
+    words.into_iter().fold(0xcbf2_9ce4_8422_2325, |hash, word| (hash ^ word).wrapping_mul(0x0100_0000_01b3))
+}
+
 /// The name of a job's folder below [`root`]: of the host and the process of its rank 0.
 #[must_use]
 pub fn job_name(host: &str, pid: u32) -> String {

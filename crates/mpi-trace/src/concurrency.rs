@@ -80,6 +80,33 @@ impl WaitMode {
     }
 }
 
+/// The placing of ranks on processors, by its word in the environment, on command lines and in files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RankPlacing {
+    /// Neighbouring ranks on one processor.
+    Blocked,
+    /// Neighbouring ranks on different processors, in turn.
+    Cyclic,
+}
+
+impl RankPlacing {
+    /// Returns the placing with this word.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Self> {
+        [Self::Blocked, Self::Cyclic].into_iter().find(|placing| placing.name() == word)
+    }
+
+    /// Returns its word.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Blocked => "blocked",
+            Self::Cyclic => "cyclic",
+        }
+    }
+}
+
 /// Facts of a page that never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConcurrencyHeader {

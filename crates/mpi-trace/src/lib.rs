@@ -28,7 +28,7 @@ use units::Rank;
 pub use call::{Call, Collective, UnknownCall};
 pub use concurrency::{
     CollectiveCall, Concurrency, ConcurrencyError, ConcurrencyHeader, ConcurrencyPage, ConcurrencyRank,
-    N_HOST_RANKS_MAX, WaitKind, WaitMode, WaitState, n_concurrency_words,
+    N_HOST_RANKS_MAX, RankPlacing, WaitKind, WaitMode, WaitState, n_concurrency_words,
 };
 pub use drain::{Assembly, Drain};
 pub use export::{write_csv, write_json, write_perfetto};

@@ -121,7 +121,7 @@ impl Job {
             (mpi_job::job_name(&host, std::os::unix::process::parent_id()), Hosts::one(rank as i32, n_ranks as usize))
         } else {
             let name = mpi.text_of_first(&mpi_job::job_name(&host, std::process::id()), world)?;
-            (name, Hosts::find(mpi, name_hash(&host))?)
+            (name, Hosts::find(mpi, mpi_job::fnv_1a(host.bytes().map(u64::from)))?)
         };
         let (_, hosts) = HOSTS.get_or_init(|| (mpi, hosts));
         let offset = hosts.compare(mpi)?;
@@ -257,9 +257,4 @@ pub(crate) fn read<T>(name: &str, wanted: &str, parse: impl FnOnce(&str) -> Opti
         complain(&format_args!("{name} is `{text}` and is passed over: it takes {wanted}"));
     }
     parsed
-}
-
-/// FNV-1a: the same in all processes.
-fn name_hash(host: &str) -> u64 {
-    host.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

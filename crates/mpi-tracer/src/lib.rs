@@ -4,7 +4,7 @@
 //! All functions of the table in `mpi-abi` are taken under their names in C and Fortran. Each shim notes the time,
 //! calls the next function of its name, notes the time again and writes the record. On the way there is no lock, no
 //! allocation, no system call and no call of MPI, once the size of a type and the number of a communicator are known.
-//! What fails turns the tracer off; the program runs on.
+//! A failure turns the tracer off, and the program goes on.
 //!
 //! `docs/howto/mpi-trace.md` says how to use it.
 #![warn(unreachable_pub)]

@@ -2,7 +2,7 @@
 
 use std::mem::size_of;
 
-use crate::settings::CorePlacing;
+use mpi_trace::RankPlacing;
 
 /// Words of a set of cores: as many cores as the C library's sets have.
 pub(crate) const N_CORE_WORDS: usize = 16;
@@ -44,11 +44,11 @@ impl AllowedCores {
     }
 
     /// Returns the core for the rank at a position of `n_ranks`; `None` if there are less than `n_processors`.
-    pub(crate) fn choose(&self, n_processors: usize, placing: CorePlacing, own: usize, n_ranks: usize) -> Option<u32> {
+    pub(crate) fn choose(&self, n_processors: usize, placing: RankPlacing, own: usize, n_ranks: usize) -> Option<u32> {
         let cores = self.list();
         let at = match placing {
-            CorePlacing::Blocked => own * n_processors / n_ranks,
-            CorePlacing::Cyclic => own % n_processors,
+            RankPlacing::Blocked => own * n_processors / n_ranks,
+            RankPlacing::Cyclic => own % n_processors,
         };
         (cores.len() >= n_processors).then(|| cores[at])
     }
@@ -68,16 +68,16 @@ mod tests {
     fn neighbours_share_a_core_or_go_round() {
         let cores = cores(&[1, 3, 64]);
         let placed = |placing| (0..4).map(|own| cores.choose(2, placing, own, 4).unwrap()).collect::<Vec<_>>();
-        assert_eq!(placed(CorePlacing::Blocked), [1, 1, 3, 3]);
-        assert_eq!(placed(CorePlacing::Cyclic), [1, 3, 1, 3]);
-        assert_eq!(cores.choose(4, CorePlacing::Cyclic, 0, 4), None);
+        assert_eq!(placed(RankPlacing::Blocked), [1, 1, 3, 3]);
+        assert_eq!(placed(RankPlacing::Cyclic), [1, 3, 1, 3]);
+        assert_eq!(cores.choose(4, RankPlacing::Cyclic, 0, 4), None);
     }
 
     #[test]
     fn more_processors_than_ranks_leave_some_free() {
         let cores = cores(&[0, 1, 2, 3]);
         assert_eq!(
-            (0..2).map(|own| cores.choose(4, CorePlacing::Blocked, own, 2)).collect::<Vec<_>>(),
+            (0..2).map(|own| cores.choose(4, RankPlacing::Blocked, own, 2)).collect::<Vec<_>>(),
             [Some(0), Some(2)]
         );
     }

@@ -8,7 +8,7 @@ use mpi_abi::{Failed, Handle, Mpi};
 use mpi_trace::CollectiveCall;
 
 use crate::arguments::CallArguments;
-use crate::members::{JobMembers, hash};
+use crate::members::JobMembers;
 use crate::site::ArgumentPlace;
 
 /// Bits of a communicator's hash in the page.
@@ -89,7 +89,8 @@ impl KnownHandles {
         let is_inter = mpi.is_inter(comm)?;
         let other_side = if is_inter { mpi.remote_world_ranks(comm)? } else { Vec::new() };
         // Both sides of an intercommunicator see the same two lists, in different order.
-        let sides = [&own_side, &other_side].map(|side| hash(side.iter().map(|rank| rank.cast_unsigned().into())));
+        let sides =
+            [&own_side, &other_side].map(|side| mpi_job::fnv_1a(side.iter().map(|rank| rank.cast_unsigned().into())));
         let id = (sides[0] ^ if is_inter { sides[1] } else { 0 }) >> (u64::BITS - ID_BITS);
         let peers = if is_inter { &other_side } else { &own_side };
         let all = own_side.iter().chain(&other_side).map(|rank| members.position(*rank));

@@ -36,7 +36,7 @@ impl JobMembers {
     pub(crate) fn gather(mpi: &Mpi, mode: WaitMode) -> Result<Self, Failed> {
         let world = mpi.constants().comm_world;
         let this = Process::this();
-        let host = hash(mpi_job::host_name().bytes().map(u64::from));
+        let host = mpi_job::fnv_1a(mpi_job::host_name().bytes().map(u64::from));
         let own = [host, this.pid.into(), this.started, mode as u64].into_iter().chain(AllowedCores::allowed().0);
         let own: Vec<u8> = own.flat_map(u64::to_ne_bytes).collect();
         let all: Vec<MemberFacts> =
@@ -85,11 +85,6 @@ impl MemberFacts {
         let cores = AllowedCores(std::array::from_fn(|at| words[4 + at]));
         Self { host: words[0], process, mode: words[3], cores }
     }
-}
-
-/// FNV-1a: the same in all processes.
-pub(crate) fn hash(words: impl Iterator<Item = u64>) -> u64 {
-    words.fold(0xcbf2_9ce4_8422_2325, |hash, word| (hash ^ word).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[cfg(test)]

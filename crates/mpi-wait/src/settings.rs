@@ -3,7 +3,7 @@
 use std::env;
 use std::path::PathBuf;
 
-use mpi_trace::WaitMode;
+use mpi_trace::{RankPlacing, WaitMode};
 
 /// Folder of files if no other is given, in the folder that the program is started in.
 const FOLDER: &str = "foretop-trace";
@@ -14,22 +14,13 @@ pub(crate) struct WaitSettings {
     pub(crate) mode: WaitMode,
     /// Number of cores of each host to which ranks bind themselves.
     pub(crate) n_processors: Option<usize>,
-    pub(crate) placing: CorePlacing,
+    pub(crate) placing: RankPlacing,
     /// Folder of `wait-RANK.jsonl`.
     pub(crate) folder: PathBuf,
     /// The folder of the job, if somebody else made it.
     pub(crate) job: Option<PathBuf>,
     /// Faults of settings.
     pub(crate) faults: Vec<String>,
-}
-
-/// The order in which ranks are put on cores.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CorePlacing {
-    /// Neighbours are together.
-    Blocked,
-    /// Ranks go round.
-    Cyclic,
 }
 
 impl WaitSettings {
@@ -45,17 +36,13 @@ impl WaitSettings {
             parsed(&variable, &mut faults, "FORETOP_MPI_PROCESSORS", "a number of cores from 1", |text| {
                 text.parse().ok().filter(|n: &usize| *n > 0)
             });
-        let placing = parsed(&variable, &mut faults, "FORETOP_MPI_PLACING", "blocked or cyclic", |text| match text {
-            "blocked" => Some(CorePlacing::Blocked),
-            "cyclic" => Some(CorePlacing::Cyclic),
-            _ => None,
-        });
+        let placing = parsed(&variable, &mut faults, "FORETOP_MPI_PLACING", "blocked or cyclic", RankPlacing::named);
         let folder = variable("FORETOP_MPI_WAIT_FOLDER").or_else(|| variable("FORETOP_MPI_TRACE"));
         let folder = PathBuf::from(folder.unwrap_or_else(|| FOLDER.to_owned()));
         Self {
             mode: mode.unwrap_or(WaitMode::Library),
             n_processors,
-            placing: placing.unwrap_or(CorePlacing::Blocked),
+            placing: placing.unwrap_or(RankPlacing::Blocked),
             // The program may go elsewhere later.
             folder: std::path::absolute(&folder).unwrap_or(folder),
             job: variable("FORETOP_MPI_JOB").map(PathBuf::from),

@@ -15,7 +15,7 @@ const PHASE_RATIO_MIN: f64 = 0.25;
 /// Share of communication below which nothing can be overlapped: the paper leaves out calls below it.
 const TOO_LITTLE: f64 = 0.04;
 
-/// PublishedFinding of the papers for a kind of programs.
+/// Finding of the papers for a kind of programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PublishedFinding {

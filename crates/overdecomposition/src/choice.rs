@@ -2,20 +2,10 @@
 
 use std::str::FromStr;
 
-use mpi_trace::WaitMode;
+use mpi_trace::{RankPlacing, WaitMode};
 use serde::{Deserialize, Serialize};
 
 use crate::SweepError;
-
-/// Placing of ranks on processors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RankPlacing {
-    /// Neighbouring ranks on one processor.
-    Blocked,
-    /// Neighbouring ranks on different processors, in turn.
-    Cyclic,
-}
 
 /// Number of ranks that a host has against others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,23 +17,20 @@ pub enum HostWeights {
     Forecast,
 }
 
-impl RankPlacing {
-    /// Returns the word for command lines and the environment.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Blocked => "blocked",
-            Self::Cyclic => "cyclic",
-        }
-    }
-}
-
 /// Reads a wait mode.
 ///
 /// # Errors
-/// For another word.
+/// [`SweepError::Wait`] if it has another word.
 pub fn wait_mode(text: &str) -> Result<WaitMode, SweepError> {
     WaitMode::named(text).ok_or_else(|| SweepError::Wait { given: text.to_owned() })
+}
+
+/// Reads a placing of ranks.
+///
+/// # Errors
+/// [`SweepError::Placing`] if it has another word.
+pub fn rank_placing(text: &str) -> Result<RankPlacing, SweepError> {
+    RankPlacing::named(text).ok_or_else(|| SweepError::Placing { given: text.to_owned() })
 }
 
 impl FromStr for HostWeights {
@@ -58,15 +45,6 @@ impl FromStr for HostWeights {
     }
 }
 
-impl FromStr for RankPlacing {
-    type Err = SweepError;
-
-    fn from_str(text: &str) -> Result<Self, SweepError> {
-        let known = [Self::Blocked, Self::Cyclic].into_iter().find(|placing| placing.name() == text);
-        known.ok_or_else(|| SweepError::Placing { given: text.to_owned() })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,7 +52,7 @@ mod tests {
     #[test]
     fn words_of_the_command_line_are_read_back() {
         assert_eq!(wait_mode("block"), Ok(WaitMode::Block));
-        assert_eq!("cyclic".parse(), Ok(RankPlacing::Cyclic));
+        assert_eq!(rank_placing("cyclic"), Ok(RankPlacing::Cyclic));
         assert!(wait_mode("spin").unwrap_err().to_string().contains("`spin`"));
     }
 }

@@ -28,9 +28,9 @@ use mpi_run::{MalformedRecord, Measurement, Outcome};
 use picture::Picture;
 
 pub use advice::{PublishedFinding, SweepAdvice, latency_bound};
-pub use choice::{HostWeights, RankPlacing, wait_mode};
+pub use choice::{HostWeights, rank_placing, wait_mode};
 pub use cost::account;
-pub use mpi_trace::WaitMode;
+pub use mpi_trace::{RankPlacing, WaitMode};
 pub use phase::PhaseTotals;
 pub use plan::{SweepError, SweepSettings, SweepTrial, grid, substituted};
 pub use profile::{CommunicationProfile, MessageSize, MessageTraffic};

@@ -8,7 +8,7 @@ use crate::{CallWait, RankWait, SweepTrial};
 pub mod kind {
     /// [`crate::SweepSettings`].
     pub const SETTINGS: &str = "overdecomposition.settings";
-    /// [`super::Host`].
+    /// [`super::SweepHost`].
     pub const HOST: &str = "overdecomposition.host";
     /// [`super::SweepRun`], one at 1:1 for advice alone.
     pub const ADVISED: &str = "overdecomposition.advised";

@@ -21,6 +21,7 @@ const TLP_RATIO_MIN: f64 = 0.10;
 const COLLECTIVE_RATIO_MIN: f64 = 0.5;
 /// Decrease of idle time, by that at 1:1, below which phases hardly overlap: the paper's IS has 0.16, its FT 0.47.
 const OVERLAP_RATIO_MIN: f64 = 0.25;
+
 /// A limit of the gain, after Table 7.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -13,9 +13,10 @@ use std::cell::Cell;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::cost::OF_OUTLOOK;
 use crate::effort::spend;
 use crate::intervals::Reach;
-use crate::model::seasonal::{LARGEST, n_leads};
+use crate::model::seasonal;
 use crate::outlook::{ENSEMBLE_LEAD_MAX, Outlook, Periods};
 use crate::task::{Done, Task, Ticket};
 use ensemble::Ensemble;
@@ -50,7 +51,7 @@ impl Auto {
     pub(crate) fn new(AutoSettings { periods, every, window, budget }: AutoSettings, range: (f64, f64)) -> Self {
         let ensemble = Ensemble::new(every, window, budget, season::n_kept(window));
         let search = (periods == Periods::NONE).then(SeasonSearch::default);
-        Self { ensemble, outlook: outlook(periods, range), search }
+        Self { ensemble, outlook: seasonal::outlook(periods, range), search }
     }
 
     /// Computes the difference of each sample from the forecast made one step before.
@@ -72,18 +73,18 @@ impl Auto {
         if let Some(task) = self.task() {
             self.install(task.run());
         }
-        self.note(sample);
+        self.note();
     }
 
     /// Takes a sample, NaN for a gap. Fits that are due, and [`Auto::note`] after them, are up to the caller.
     pub(crate) fn take(&mut self, sample: f64) {
-        self.ensemble.take(squarable(sample));
+        self.ensemble.take(seasonal::squarable(sample));
     }
 
-    /// Makes the forecasts that later samples are compared with. `sample` is the last one that was taken.
-    pub(crate) fn note(&mut self, sample: f64) {
+    /// Makes the forecasts that later samples are compared with.
+    pub(crate) fn note(&mut self) {
         let means = self.ensemble.note(self.outlook.n_leads_due());
-        self.outlook.step_beside(squarable(sample), &means);
+        self.outlook.step_beside(self.ensemble.history.last(), &means);
     }
 
     /// The fit or the season search that is due first, if there is one.
@@ -160,7 +161,7 @@ impl Auto {
     pub(crate) fn is_sound(&self, settings: AutoSettings) -> bool {
         let (fresh, periods) = (Self::new(settings, self.outlook.range()), self.outlook.periods());
         self.ensemble.is_like(&fresh.ensemble)
-            && self.outlook.is_of(periods, n_leads(periods))
+            && seasonal::is_outlook_of(&self.outlook, periods)
             && match (&self.search, &fresh.search) {
                 (Some(search), Some(_)) => search.is_sound(),
                 (None, None) => periods == settings.periods,
@@ -175,22 +176,12 @@ pub(crate) fn fit(whole: &[f64], n_run: usize, settings: AutoSettings, range: (f
     auto.search_back(whole);
     let (before, run) = whole.split_at(whole.len() - n_run);
     let before = &before[before.len().saturating_sub(N_OUTLOOK_MAX)..];
-    let per_sample = cost::OF_OUTLOOK as usize;
+    let per_sample = OF_OUTLOOK as usize;
     // Fits of members count by themselves.
     let is_paid = |_: &&f64| spend(per_sample);
-    before.iter().take_while(is_paid).for_each(|sample| auto.outlook.step(*sample));
+    before.iter().take_while(is_paid).for_each(|sample| auto.outlook.step(seasonal::squarable(*sample)));
     run.iter().take_while(is_paid).for_each(|sample| auto.step(*sample));
     auto
-}
-
-/// Returns the sample, or a gap in place of one whose square overflows.
-fn squarable(sample: f64) -> f64 {
-    if sample.abs() <= LARGEST { sample } else { f64::NAN }
-}
-
-/// An outlook that has no sample yet.
-fn outlook(periods: Periods, (min, max): (f64, f64)) -> Outlook {
-    Outlook::new(periods, n_leads(periods)).within(min, max)
 }
 
 thread_local! {

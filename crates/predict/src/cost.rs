@@ -5,6 +5,9 @@
 
 use crate::spec::{ArMethod, Method, Orders, Spec};
 
+/// A step of an outlook: at each of some twenty watched leads, and now and then a fit of all.
+pub(crate) const OF_OUTLOOK: u64 = 6_000;
+
 /// A fit to so many samples.
 pub(crate) fn of_fit(spec: &Spec, n_samples: usize) -> u64 {
     let n = n_samples as u64;
@@ -18,12 +21,11 @@ pub(crate) fn of_fit(spec: &Spec, n_samples: usize) -> u64 {
         Spec::Ar { order, method: ArMethod::LeastSquares } => square(*order + 1),
         Spec::Ar { order, .. } => *order as u64,
         Spec::Nws { .. } => 320,
-        // A step at each of some twenty watched leads, and now and then a fit of all.
-        Spec::Seasonal { .. } => 6000,
+        Spec::Seasonal { .. } => OF_OUTLOOK,
         Spec::Ets { .. } => 1500,
         Spec::Tar { order, .. } => 40 * square(order + 1),
         // The ensemble and the outlook, twice over the window.
-        Spec::Auto { budget, .. } => *budget + 6000,
+        Spec::Auto { budget, .. } => *budget + OF_OUTLOOK,
         Spec::Arfima { n_phi, n_theta, .. } => 40 * search(n_phi + n_theta),
         Spec::Arma { method: Method::MaximumLikelihood, .. }
         | Spec::Arima { method: Method::MaximumLikelihood, .. }
@@ -42,10 +44,10 @@ pub(crate) fn of_fit(spec: &Spec, n_samples: usize) -> u64 {
 pub(crate) fn of_step(spec: &Spec) -> u64 {
     const COMMON: u64 = 20_000;
     let own = match spec {
-        Spec::Auto { budget, .. } => *budget + 6000,
+        Spec::Auto { budget, .. } => *budget + OF_OUTLOOK,
         Spec::Arfima { truncation, .. } => 4 * *truncation as u64,
         Spec::Nws { .. } => 500,
-        Spec::Seasonal { .. } => 6000,
+        Spec::Seasonal { .. } => OF_OUTLOOK,
         Spec::Refit { model, .. } => return of_step(model),
         // 256 paths for each of the leads that are judged.
         Spec::Tar { order, .. } => 256 * 32 * (*order as u64 + 4),

@@ -68,6 +68,11 @@ impl History {
         self.samples.iter().copied().skip(self.samples.len().saturating_sub(n_since))
     }
 
+    /// The last sample; NaN for a gap, and before the first.
+    pub(crate) fn last(&self) -> f64 {
+        self.samples.back().copied().unwrap_or(f64::NAN)
+    }
+
     /// Samples in the window that are no gaps.
     pub(crate) fn n_known(&self) -> usize {
         self.n_known

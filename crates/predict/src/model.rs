@@ -128,7 +128,7 @@ impl Model {
     pub fn speaking(&self) -> Option<String> {
         match &self.fitted {
             Fitted::Nws(nws) => Some(nws.speaker()),
-            Fitted::Auto(auto) => auto.speaking(1).map(|spec| spec.to_string()),
+            Fitted::Auto(auto) => auto.leading(1).map(|spec| spec.to_string()),
             _ => None,
         }
     }
@@ -302,7 +302,7 @@ impl fmt::Display for Model {
                 ets.parameters().iter().try_for_each(|(name, value)| write!(f, "  {name} {value:.6}"))?
             }
             Fitted::Auto(auto) => {
-                auto.speaking(1).map_or(Ok(()), |speaking| write!(f, "  speaking {speaking}"))?;
+                auto.leading(1).map_or(Ok(()), |speaking| write!(f, "  speaking {speaking}"))?;
             }
             Fitted::Tar(tar) => {
                 tar.parameters().iter().try_for_each(|(name, value)| write!(f, "  {name} {value:.6}"))?

@@ -98,7 +98,7 @@ impl Predictor {
             schedule.step(sample);
         }
         if let Fitted::Auto(auto) = &mut self.model.fitted {
-            auto.note(sample);
+            auto.note();
         }
         if let Some(calibration) = &mut self.calibration {
             calibration.score(sample);
@@ -279,7 +279,7 @@ impl Predictor {
     #[must_use]
     pub fn speaking_at(&self, lead: usize) -> Option<String> {
         match &self.model.fitted {
-            Fitted::Auto(auto) => auto.speaking(lead).map(|spec| spec.to_string()),
+            Fitted::Auto(auto) => auto.leading(lead).map(|spec| spec.to_string()),
             _ => self.speaking(),
         }
     }

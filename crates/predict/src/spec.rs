@@ -104,8 +104,9 @@ pub enum Spec {
         /// Number of last steps over which errors count, at least 1; all since the first sample if `None`.
         recent: Option<usize>,
     },
-    /// `SEASONAL(s,t)`: a regression at each lead on the latest deviations, on what each phase of the seasons had, and
-    /// on what was there a season before; also finds seasons that nobody named. See [`Outlook`](crate::Outlook).
+    /// `SEASONAL(s,t)`, or `OUTLOOK` without a given season: a regression at each lead on the latest deviations, on
+    /// what each phase of the seasons had, and on what was there a season before; also finds seasons that nobody named.
+    /// See [`Outlook`](crate::Outlook).
     Seasonal {
         /// Lengths of the seasons in steps: none, one or two.
         periods: Periods,

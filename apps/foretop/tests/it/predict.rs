@@ -205,7 +205,7 @@ fn a_season_that_auto_finds_is_said() {
     let args = ["predict", "-", "--model", "AUTO", "--horizon", "12h"];
     let text = run_with_input(&args, &rows).output();
     let line = text.lines().last().unwrap();
-    assert!(line.starts_with("season of 288 steps (1d) found; SEASONAL(288) errs "), "{line}");
+    assert!(line.starts_with("season of 288 steps (1d): SEASONAL(288) errs "), "{line}");
     assert!(line.contains(" % less than ") && line.contains(" at lead "), "{line}");
     let season = &run_with_input(&[&args[..], &["--format", "json"]].concat(), &rows).json()["fitted"]["season"];
     assert_eq!((&season["model"], &season["period_steps"]), (&"SEASONAL(288)".into(), &[288.0][..].into()));

@@ -62,7 +62,7 @@ impl WaitedProgram {
     }
 }
 
-/// What a report has of a call.
+/// Returns the totals of a call in a report.
 pub(crate) fn call<'a>(report: &'a [Value], name: &str) -> Option<&'a Value> {
     report.iter().find(|object| object["call"] == name)
 }

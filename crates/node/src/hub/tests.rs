@@ -252,7 +252,7 @@ fn auto_speaks_at_once_and_says_who_speaks() {
     let mut world = World::start_with("AUTO", None);
     world.ticks(2);
     let series = world.hub.detail(LOAD).unwrap().series;
-    assert_eq!((series.model.as_str(), series.model_speaking.as_deref()), ("AUTO", Some("SEASONAL")));
+    assert_eq!((series.model.as_str(), series.model_speaking.as_deref()), ("AUTO", Some("OUTLOOK")));
     world.ticks(100);
     let forecast = world.forecast(LOAD);
     assert_eq!((forecast.model.as_str(), forecast.model_speaking[0].from_lead), ("AUTO", 1));

@@ -33,10 +33,6 @@ const N_ALWAYS: usize = 2;
 /// The least budget: what the first three cost with the shortest window and the longest pauses.
 pub(crate) const BUDGET_MIN: u64 = 2_000;
 
-/// Cost of the outlook, which comes on top of any budget: a step at each of some twenty watched leads, and now and then
-/// a fit of all.
-pub(super) const OF_OUTLOOK: u64 = 6_000;
-
 /// Steps over which the length of the watched forecasts repeats itself.
 const PERIOD: u64 = 32;
 

@@ -82,10 +82,9 @@ impl Ensemble {
 
     /// Returns the mean of each lead; none while no member was fitted.
     pub(super) fn means(&self, n_leads: usize) -> Vec<f64> {
-        self.combined(n_leads, |idx, n_weighed, row| {
-            if let Some(predictor) = &self.members[idx].predictor {
-                predictor.means_into(n_weighed, row);
-            }
+        self.combined(n_leads, |idx, n_weighed, row| match &self.members[idx].predictor {
+            Some(predictor) => predictor.means_into(n_weighed, row),
+            None => row.clear(),
         })
     }
 

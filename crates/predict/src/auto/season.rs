@@ -5,10 +5,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Auto, outlook};
+use super::Auto;
 use crate::cost::of_fit;
 use crate::effort::spend;
-use crate::model::{Fitted, Model};
+use crate::model::{Fitted, Model, seasonal};
 use crate::outlook::{N_SEARCHED_MIN, Periods, periods_of};
 use crate::spec::Spec;
 use crate::task::{Task, Ticket};
@@ -98,7 +98,7 @@ impl Auto {
         // Infinities are refused among the samples that are run over; before them they are gaps, as on line.
         let known: Vec<f64> = whole.iter().map(|sample| if sample.is_finite() { *sample } else { f64::NAN }).collect();
         if let Some(periods) = periods_of(&known) {
-            self.outlook = outlook(periods, self.outlook.range());
+            self.outlook = seasonal::outlook(periods, self.outlook.range());
         }
     }
 }

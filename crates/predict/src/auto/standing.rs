@@ -2,8 +2,10 @@
 
 use serde::Serialize;
 
+use super::Auto;
+use super::ensemble::EnsembleMember;
 use super::record::{LADDER, LeadRecord};
-use super::{Auto, cost};
+use crate::cost::OF_OUTLOOK;
 use crate::inference::Parameter;
 use crate::model::Model;
 use crate::model::seasonal;
@@ -88,7 +90,7 @@ impl Standing {
 impl Auto {
     /// One for each member, in the order in which the budget admitted them, and the outlook's, last.
     pub(crate) fn standings(&self) -> Vec<Standing> {
-        let of_member = |(idx, member): (usize, &super::ensemble::EnsembleMember)| Standing {
+        let of_member = |(idx, member): (usize, &EnsembleMember)| Standing {
             spec: member.spec.clone(),
             cost: member.cost,
             n_fits: member.n_fits,
@@ -103,7 +105,7 @@ impl Auto {
         };
         let outlook = Standing {
             spec: self.outlook_spec(),
-            cost: cost::OF_OUTLOOK,
+            cost: OF_OUTLOOK,
             n_fits: u64::from(self.outlook.is_begun()),
             n_failed_fits: 0,
             n_samples: self.outlook.n_known(),
@@ -158,13 +160,13 @@ impl Auto {
     }
 
     /// The model with the largest weight at `lead`.
-    pub(crate) fn speaking(&self, lead: usize) -> Option<Spec> {
+    pub(crate) fn leading(&self, lead: usize) -> Option<Spec> {
         self.weights_at(lead).into_iter().next().map(|(spec, _)| spec)
     }
 
     /// The most known samples that a model uses; 0 before the first fit.
     pub(crate) fn n_samples(&self) -> usize {
-        let members = self.ensemble.members.iter().filter_map(super::ensemble::EnsembleMember::model);
+        let members = self.ensemble.members.iter().filter_map(EnsembleMember::model);
         members.map(Model::n_samples).chain([self.outlook.n_known()]).max().unwrap_or(0)
     }
 

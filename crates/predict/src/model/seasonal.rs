@@ -15,7 +15,7 @@ const N_LEADS_MAX: usize = 8192;
 const DEVIATION: [f64; 2] = [0.158_655_253_931_457_05, 0.841_344_746_068_543];
 
 /// Samples beyond this are taken for gaps: squares of them would overflow.
-pub(crate) const LARGEST: f64 = 1e100;
+const LARGEST: f64 = 1e100;
 
 /// An outlook, and the mean of what it has seen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,13 +36,28 @@ pub(crate) fn fit(spec: &Spec, samples: &[f64], periods: Periods, range: (f64, f
     if let Err(error @ FitError::TooSmall { .. }) = Centred::of(spec, samples) {
         return Err(error);
     }
-    let mut seasonal = Seasonal::new(periods, range);
+    let mut seasonal = Seasonal { outlook: outlook(periods, range), n: 0.0, mean: 0.0 };
     samples.iter().for_each(|sample| seasonal.step(*sample));
     Ok(seasonal)
 }
 
+/// An outlook that has no sample yet.
+pub(crate) fn outlook(periods: Periods, (min, max): (f64, f64)) -> Outlook {
+    Outlook::new(periods, n_leads(periods)).within(min, max)
+}
+
+/// Whether this can have become of [`outlook`] with these seasons.
+pub(crate) fn is_outlook_of(outlook: &Outlook, periods: Periods) -> bool {
+    outlook.is_of(periods, n_leads(periods))
+}
+
+/// Returns the sample, or a gap in place of one whose square overflows.
+pub(crate) fn squarable(sample: f64) -> f64 {
+    if sample.abs() <= LARGEST { sample } else { f64::NAN }
+}
+
 /// Returns the number of leads up to which leads are watched.
-pub(crate) fn n_leads(periods: Periods) -> usize {
+fn n_leads(periods: Periods) -> usize {
     let longest = periods.steps().fold(0.0, f64::max);
     ((2.0 * longest) as usize).clamp(N_LEADS_MIN, N_LEADS_MAX)
 }
@@ -56,13 +71,9 @@ pub(crate) fn parameters(outlook: &Outlook) -> Vec<(String, f64)> {
 }
 
 impl Seasonal {
-    fn new(periods: Periods, (min, max): (f64, f64)) -> Self {
-        Self { outlook: Outlook::new(periods, n_leads(periods)).within(min, max), n: 0.0, mean: 0.0 }
-    }
-
     /// Takes a sample, NaN for a gap.
     pub(crate) fn step(&mut self, sample: f64) {
-        let sample = if sample.abs() <= LARGEST { sample } else { f64::NAN };
+        let sample = squarable(sample);
         if !sample.is_nan() {
             self.n += 1.0;
             self.mean += (sample - self.mean) / self.n;
@@ -73,7 +84,8 @@ impl Seasonal {
     /// Computes the difference of each sample from the median that was expected of it. NaN where there was none yet,
     /// and in gaps.
     pub(crate) fn one_step_errors(&self, samples: &[f64]) -> Vec<f64> {
-        let mut fresh = Self::new(self.outlook.periods(), self.outlook.range());
+        let outlook = outlook(self.outlook.periods(), self.outlook.range());
+        let mut fresh = Self { outlook, n: 0.0, mean: 0.0 };
         let error = |sample: &f64| {
             let error = fresh.outlook.quantile(1, 0.5).map_or(f64::NAN, |expected| sample - expected);
             fresh.step(*sample);
@@ -96,8 +108,8 @@ impl Seasonal {
     /// Medians, and half the widths of the intervals that hold as much as one standard deviation on both sides.
     pub(crate) fn forecast_into(&self, means: &mut [f64], standard_errors: &mut [f64]) {
         let [below, above] = DEVIATION;
-        let told = self.outlook.view(&[]).at_each(means.len(), [below, 0.5, above]);
-        for ((mean, error), [lower, median, upper]) in means.iter_mut().zip(standard_errors).zip(told) {
+        let quantiles = self.outlook.view(&[]).at_each(means.len(), [below, 0.5, above]);
+        for ((mean, error), [lower, median, upper]) in means.iter_mut().zip(standard_errors).zip(quantiles) {
             (*mean, *error) = (median, 0.5 * (upper - lower));
         }
     }
@@ -118,7 +130,7 @@ impl Seasonal {
 
     /// Whether this is a fit of these seasons, and its parts fit together.
     pub(crate) fn is_of(&self, periods: Periods) -> bool {
-        self.outlook.is_of(periods, n_leads(periods))
+        is_outlook_of(&self.outlook, periods)
     }
 
     pub(crate) fn is_sound(&self) -> bool {

@@ -106,7 +106,7 @@ pub enum SpecError {
     #[error("REFIT within REFIT: one of them is enough")]
     NestedRefit,
     /// A REFIT around AUTO.
-    #[error("REFIT around AUTO: it refits its candidates by itself, as in AUTO(every=100,window=600)")]
+    #[error("REFIT around AUTO: it refits its members by itself, as in AUTO(every=100,window=600)")]
     RefitOfAuto,
 }
 

@@ -62,7 +62,7 @@ const ARFIMA_EXAMPLE: &str = "ARFIMA(4,d,4) or ARFIMA(1,d,0,method=ml,truncation
 const ETS_EXAMPLE: &str = "ETS(A,Ad,N) or ETS(A,A,N,bounds=admissible)";
 const NWS_EXAMPLE: &str = "NWS or NWS(by=mae,recent=100)";
 const TAR_EXAMPLE: &str = "TAR(2) or TAR(4,delay=2)";
-const SEASONAL_EXAMPLE: &str = "SEASONAL, SEASONAL(288) or SEASONAL(288,2016)";
+const SEASONAL_EXAMPLE: &str = "SEASONAL(288), SEASONAL(288,2016), or OUTLOOK without a season";
 const AUTO_EXAMPLE: &str = "AUTO, AUTO(24,168) or AUTO(every=100,window=600,budget=35000)";
 const REFIT_EXAMPLE: &str = "REFIT(AR(16),every=100,window=600)";
 
@@ -88,6 +88,7 @@ impl FromStr for Spec {
             "NWS" => parse_nws(call),
             "TAR" => parse_tar(call),
             "SEASONAL" => parse_seasonal(call),
+            "OUTLOOK" => parse_outlook(call),
             "AUTO" => parse_auto(call),
             "REFIT" => parse_refit(call),
             _ => Err(SpecError::UnknownModel { given: call.name.to_owned() }),
@@ -252,6 +253,11 @@ fn parse_seasonal(mut call: Call<'_>) -> Result<Spec, SpecError> {
     Ok(Spec::Seasonal { periods })
 }
 
+fn parse_outlook(call: Call<'_>) -> Result<Spec, SpecError> {
+    call.finish("OUTLOOK", SEASONAL_EXAMPLE, 0)?;
+    Ok(Spec::Seasonal { periods: Periods::NONE })
+}
+
 /// Reads the lengths of seasons, and counts them.
 fn periods(call: &mut Call<'_>) -> Result<(Periods, usize), SpecError> {
     let given: Vec<&str> = (0..2).map_while(|idx| call.positional(idx)).collect();
@@ -403,7 +409,7 @@ mod tests {
         );
         check_refused(
             "REFIT(AUTO,every=1,window=99)",
-            "REFIT around AUTO: it refits its candidates by itself, as in AUTO(every=100,window=600)",
+            "REFIT around AUTO: it refits its members by itself, as in AUTO(every=100,window=600)",
         );
         check_refused("AUTO(budget=1)", "budget of `AUTO` is `1`; it must be a whole number from 2000 to 1000000000");
     }

@@ -44,7 +44,7 @@ impl Spec {
             ),
             (
                 "SEASONAL(s,t)",
-                "seasons of s and t steps, as 288 and 2016 for a day and a week of five minutes: an outlook of hours and days; SEASONAL(s) and SEASONAL find others",
+                "seasons of s and t steps, as 288 and 2016 for a day and a week of five minutes: an outlook of hours and days; SEASONAL(s) and OUTLOOK, without a given season, find others",
             ),
             (
                 "AUTO(s,t)",
@@ -99,7 +99,7 @@ impl fmt::Display for Spec {
             }
             Self::Seasonal { periods } => {
                 let steps: Vec<String> = periods.steps().map(|steps| steps.to_string()).collect();
-                if steps.is_empty() { f.write_str("SEASONAL") } else { write!(f, "SEASONAL({})", steps.join(",")) }
+                if steps.is_empty() { f.write_str("OUTLOOK") } else { write!(f, "SEASONAL({})", steps.join(",")) }
             }
             Self::Auto { periods, every, window, budget } => {
                 let defaults = [

@@ -129,7 +129,7 @@ fn the_candidates_and_who_speaks_are_told() {
     let small = small.standings();
     let (outlook, members) = small.split_last().expect("the outlook is there with any budget");
     assert!(members.iter().map(|standing| standing.cost).sum::<u64>() <= 2000);
-    assert_eq!(outlook.spec.to_string(), "SEASONAL");
+    assert_eq!(outlook.spec.to_string(), "OUTLOOK");
 }
 
 #[test]

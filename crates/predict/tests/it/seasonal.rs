@@ -69,7 +69,8 @@ fn check_text(text: &str, expected: Result<&str, &str>) {
 
 #[test]
 fn its_text_has_up_to_two_lengths_in_steps() {
-    check_text("seasonal", Ok("SEASONAL"));
+    check_text("seasonal", Ok("OUTLOOK"));
+    check_text("outlook", Ok("OUTLOOK"));
     check_text(" SEASONAL( 288, 2016 )", Ok("SEASONAL(288,2016)"));
     check_text("SEASONAL(365.25)", Ok("SEASONAL(365.25)"));
     check_text(
@@ -84,7 +85,9 @@ fn its_text_has_up_to_two_lengths_in_steps() {
     );
     check_text(
         "SEASONAL(24,168,720)",
-        Err("`SEASONAL` does not take `720`; it is written SEASONAL, SEASONAL(288) or SEASONAL(288,2016)"),
+        Err(
+            "`SEASONAL` does not take `720`; it is written SEASONAL(288), SEASONAL(288,2016), or OUTLOOK without a season",
+        ),
     );
 }
 

@@ -17,7 +17,8 @@ use clap::Args;
 use mpi_run::{Flavour, Header, Writer};
 use overdecomposition::record::{SweepHost, SweepRun, TunedSide, WeighedHosts, kind};
 use overdecomposition::{
-    HostWeights, Overdecomposition, RankPlacing, SweepError, SweepSettings, SweepTrial, WaitMode, report, wait_mode,
+    HostWeights, Overdecomposition, RankPlacing, SweepError, SweepSettings, SweepTrial, WaitMode, rank_placing, report,
+    wait_mode,
 };
 use program::Progress;
 use regex::Regex;
@@ -73,7 +74,7 @@ pub struct Overdecompose {
     hosts: Vec<String>,
 
     /// The placing of ranks: blocked puts neighbouring ranks on one processor, cyclic on different ones
-    #[arg(long, value_name = "PLACING", default_value = "blocked")]
+    #[arg(long, value_name = "blocked|cyclic", default_value = "blocked", value_parser = rank_placing)]
     placing: RankPlacing,
 
     /// The ranks of hosts: even, or in proportion to the cpu.availability that their nodes forecast
