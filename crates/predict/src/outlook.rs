@@ -92,6 +92,10 @@ const N_KNOWN_MIN: f64 = 4.0;
 /// Known samples without which it has none as a part of an AUTO either.
 const N_BEGUN: f64 = 2.0;
 
+/// Share of the amount by which a sample is cut that the candidates count as farther apart: with normal errors, 95 %
+/// then reach to the sample.
+const OF_CUT: f64 = 0.5;
+
 /// No sample counts for more: sums of squares of such are numbers still.
 const SAMPLE_MAX: f64 = 1e150;
 
@@ -133,6 +137,8 @@ pub struct Outlook {
     spread: Spread,
     grid: Grid,
     ends: Ends,
+    /// The excess of the last sample over what it counts as: nothing unless it is out of all proportion.
+    cut: f64,
     /// Amounts by which forecasts from here are moved, from lead 1 on, so that they agree with those of longer steps.
     #[serde(skip)]
     moved: Vec<f64>,
@@ -168,6 +174,7 @@ impl Outlook {
             spread: Spread::new(),
             grid: Grid::new(),
             ends: Ends::new(),
+            cut: 0.0,
             moved: Vec::new(),
         }
     }
@@ -254,7 +261,9 @@ impl Outlook {
     }
 
     fn step_scaled(&mut self, sample: f64) {
-        let sample = self.level.within_reach(sample);
+        let given = sample;
+        let sample = self.level.within_reach(given);
+        self.cut = if sample.is_nan() { 0.0 } else { given - sample };
         if !sample.is_nan() {
             self.score(sample);
         }
@@ -277,6 +286,7 @@ impl Outlook {
         if self.clock < AGE_YOUNG || self.clock.is_multiple_of(FIT_EVERY) {
             self.fit();
         }
+        self.weigh();
     }
 
     /// The shortest period, the longest one, or both are whole for the first time: what is under way is seen anew from
@@ -382,11 +392,13 @@ impl Outlook {
             && self.spread.is_sound()
             && self.grid.is_sound()
             && self.ends.is_sound()
+            && self.cut.is_finite()
     }
 
     fn score(&mut self, sample: f64) {
         for idx in 0..self.rungs.len() {
-            if let Some((origin, error)) = self.rungs[idx].score(self.clock, sample, self.period, self.transform)
+            if let Some((origin, error)) =
+                self.rungs[idx].score(self.clock, sample, self.cut, self.period, self.transform)
                 && let Some(next) = self.rungs.get_mut(idx + 1)
             {
                 next.hear(origin, error);
@@ -419,15 +431,21 @@ impl Outlook {
     fn fit(&mut self) {
         let deviation = self.level.typical();
         let mut shorter = None;
+        for rung in &mut self.rungs {
+            rung.fit(shorter.as_ref(), deviation);
+            shorter = Some(rung.lasting);
+        }
+    }
+
+    fn weigh(&mut self) {
         let mut of_last = 1.0;
         for rung in &mut self.rungs {
             // After a whole period the last sample seems good again, only because it has the same phase.
             let is_within_half = self.seasonal.is_none_or(|season| 2.0 * (rung.lead as f64) < season.period);
-            rung.fit(shorter.as_ref(), deviation, if is_within_half { 1.0 } else { of_last });
+            rung.weigh(if is_within_half { 1.0 } else { of_last });
             if is_within_half {
                 of_last = rung.weights[OF_LAST];
             }
-            shorter = Some(rung.lasting);
         }
     }
 
@@ -462,7 +480,11 @@ impl Outlook {
             );
             let said = Said { origin, level, features, candidates, combined, own, heard, shorter: f64::NAN };
             self.rungs[idx].note(said);
-            self.rungs[idx].pull = pull;
+            let rung = &mut self.rungs[idx];
+            rung.pull = pull;
+            let distances = candidates.iter().zip(rung.weights);
+            let distance: f64 = distances.map(|(candidate, weight)| weight * (candidate - own).abs()).sum();
+            rung.disagreement = distance + OF_CUT * self.cut.abs();
         }
     }
 

@@ -11,6 +11,9 @@ use crate::model::Model;
 use crate::model::seasonal;
 use crate::spec::Spec;
 
+/// A smaller weight would be shown as 0 %.
+const WEIGHT_SHOWN: f64 = 0.005;
+
 /// A model of an `AUTO`, its errors and its weight.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
@@ -139,22 +142,25 @@ impl Auto {
         Some(SeasonStanding { spec, periods, leads })
     }
 
-    /// The models that have weight in the forecast of some lead; the heaviest at the next sample first.
+    /// The models that have at least half a percent of the forecast of some lead; the heaviest at the next sample
+    /// first.
     pub(crate) fn speakers(&self) -> Vec<Standing> {
         let mut speakers = self.standings();
-        speakers.retain(|standing| standing.leads.iter().any(|at| at.weight > 0.0));
+        speakers.retain(|standing| standing.leads.iter().any(|at| at.weight >= WEIGHT_SHOWN));
         speakers.sort_by(|one, other| other.weight().total_cmp(&one.weight()));
         speakers
     }
 
-    /// Returns the models that have weight in the forecast for `lead` and their weights, which sum to 1; the heaviest
-    /// first.
+    /// Returns the models that make the forecast for `lead` and their weights, which sum to 1; the heaviest first.
+    /// Models with less than half a percent are left out.
     pub(crate) fn weights_at(&self, lead: usize) -> Vec<(Spec, f64)> {
         let of_ensemble = self.weight_of_ensemble(lead);
         let members = self.ensemble_weights_at(lead).into_iter();
         let members = members.map(|(spec, weight)| (spec.clone(), of_ensemble * weight));
         let mut weights: Vec<(Spec, f64)> = members.chain([(self.outlook_spec(), 1.0 - of_ensemble)]).collect();
-        weights.retain(|(_, weight)| *weight > 0.0);
+        weights.retain(|(_, weight)| *weight >= WEIGHT_SHOWN);
+        let sum: f64 = weights.iter().map(|(_, weight)| weight).sum();
+        weights.iter_mut().for_each(|(_, weight)| *weight /= sum);
         weights.sort_by(|(_, one), (_, other)| other.total_cmp(one));
         weights
     }

@@ -18,7 +18,7 @@ const CLIP: f64 = 4.0;
 const REACH: f64 = 8.0;
 
 /// Known samples without which any is believed.
-const N_REACH_MIN: f64 = 64.0;
+const N_REACH_MIN: f64 = 16.0;
 
 /// The smoothed deviation by which shifts are told.
 const OF_SHIFT: usize = 1;

@@ -59,7 +59,7 @@ const SPIKE: f64 = 20.0;
 const ROUNDING: f64 = 1e-12;
 
 /// The weight of a candidate goes with this power of one over its mean absolute error.
-const SHARPNESS: f64 = 20.0;
+const SHARPNESS: i32 = 20;
 
 /// Errors are remembered for so many leads at least.
 const MEMORY_LEADS: f64 = 3.0;
@@ -102,6 +102,8 @@ pub(super) struct Rung {
     pub(super) weights: [f64; N_CANDIDATES],
     /// Amount by which the external forecast moves the forecast.
     pub(super) pull: f64,
+    /// Weighted mean distance of the candidates from their combination, at the last forecast that is watched.
+    pub(super) disagreement: f64,
     /// Squares of the errors of the candidates together and of the external forecast, their products, and errors of the
     /// external forecast.
     others: Means<4>,
@@ -168,6 +170,7 @@ impl Rung {
             lately: Means::NONE,
             weights: [1.0 / N_CANDIDATES as f64; N_CANDIDATES],
             pull: 0.0,
+            disagreement: 0.0,
             others: Means::NONE,
             tails: Tails::default(),
             together: Means::NONE,
@@ -189,6 +192,7 @@ impl Rung {
             && [&self.targets, &self.lasting, &self.plain].iter().all(|row| are_finite(*row))
             && are_finite(&self.weights)
             && self.pull.is_finite()
+            && (0.0..f64::INFINITY).contains(&self.disagreement)
             && self.others.is_sound()
             && self.record.is_sound()
             && self.lately.is_sound()
@@ -216,10 +220,17 @@ impl Rung {
     }
 
     /// Compares the sample of `step`, no gap, with what was said of it `lead` steps before. The origin of that, and the
-    /// error in mean absolute ones.
+    /// error in mean absolute ones. `cut` is what was cut off the sample.
     ///
     /// `period` is the length in steps by which memory is counted, `transform` that from the unit of the series.
-    pub(super) fn score(&mut self, step: u64, sample: f64, period: f64, transform: Transform) -> Option<(u64, f64)> {
+    pub(super) fn score(
+        &mut self,
+        step: u64,
+        sample: f64,
+        cut: f64,
+        period: f64,
+        transform: Transform,
+    ) -> Option<(u64, f64)> {
         let origin = step.checked_sub(self.lead as u64).filter(|origin| self.is_due(*origin))?;
         let said = self.said[self.place(origin)];
         if said.origin != origin {
@@ -227,7 +238,7 @@ impl Rung {
         }
         self.n += 1.0;
         let [value, forecast, before] =
-            [sample, said.combined, said.candidates[OF_LAST]].map(|scaled| transform.to_value(scaled));
+            [sample + cut, said.combined, said.candidates[OF_LAST]].map(|scaled| transform.to_value(scaled));
         self.extremes.learn(value, forecast, before);
         let (memory, of_record) = (self.memory(MEMORY * period), self.memory(MEMORY_RECORD * period));
         let error = beyond_rounding(sample - said.combined, sample);
@@ -403,10 +414,11 @@ impl Rung {
         Persistence { kept: kept.max(lasting.kept), passing: (1.0 - near / kept.powf(spacing)).clamp(0.0, 1.0) }
     }
 
-    /// The mean absolute error of what all said together lately, in the unit of the series, as a standard unit of
-    /// [`Rung::tails`].
+    /// Returns the standard unit of [`Rung::tails`], in the unit of the series: by the mean absolute error of recent
+    /// forecasts, or by the distances of the candidates if these are larger. After a first spike nothing has shown yet
+    /// which candidate is right.
     pub(super) fn unit(&self) -> f64 {
-        NORMAL_DEVIATION * self.typical()
+        NORMAL_DEVIATION * self.typical().max(self.disagreement)
     }
 
     /// Returns the time for which errors were seen, in multiples of the lead.
@@ -427,10 +439,9 @@ impl Rung {
         (self.n > 0.0 && of_ensemble[0] > 0.0).then(|| least / of_ensemble[0])
     }
 
-    /// Finds coefficients and weights anew. `shorter` are the lasting coefficients at the next shorter watched lead,
-    /// `deviation` is the mean absolute deviation of samples from their level, and `of_last_max` the most weight for
-    /// the last sample.
-    pub(super) fn fit(&mut self, shorter: Option<&[f64; N_FEATURES]>, deviation: f64, of_last_max: f64) {
+    /// Finds the coefficients anew. `shorter` are the lasting ones at the next shorter watched lead, `deviation` is the
+    /// mean absolute deviation of samples from their level.
+    pub(super) fn fit(&mut self, shorter: Option<&[f64; N_FEATURES]>, deviation: f64) {
         let dependent = (self.lead.min(N_UNDER_WAY_MAX) as f64 / N_DEPENDENT).max(1.0);
         let typical = if self.n > N_ERRORS_MIN { self.record.means[0] } else { deviation };
         let mut expected = [0.0; N_FEATURES];
@@ -447,11 +458,15 @@ impl Rung {
         if let Some(found) = self.solved(RIDGE * dependent * deviation.powi(2), &[0.0; N_FEATURES]) {
             self.plain = found;
         }
+    }
+
+    /// Finds the weights of the candidates anew; that of the last sample is `of_last_max` at most.
+    pub(super) fn weigh(&mut self, of_last_max: f64) {
         let errors: [f64; N_CANDIDATES] = std::array::from_fn(|idx| self.record.means[idx]);
         let least = errors.into_iter().fold(f64::INFINITY, f64::min);
         if self.n > 0.0 {
             // Where the least is 0, only those without an error have any weight.
-            let weight = |error: f64| if error == least { 1.0 } else { (least / error).powf(SHARPNESS) };
+            let weight = |error: f64| if error == least { 1.0 } else { (least / error).powi(SHARPNESS) };
             let mut weights = errors.map(weight);
             let others: f64 = weights.iter().sum::<f64>() - weights[OF_LAST];
             if of_last_max < 1.0 {

@@ -184,7 +184,10 @@ impl<'a> OutlookView<'a> {
         let mut shares = Shares::NORMAL;
         // A first forecast errs as samples differ from their mean; longer ones, until they are known, as a random walk.
         let first = NORMAL_DEVIATION * self.level.typical();
-        let (mut expected, mut largest, mut shorter) = (first, f64::INFINITY, 1.0);
+        let (mut expected, mut shorter) = (first, 1.0);
+        // Not every lead is watched at every step: none is known better than a shorter one.
+        let [sample, counted] = [self.cut, 0.0].map(|cut| self.transform.to_value(self.level.last() + cut));
+        let mut largest = (sample - counted).abs();
         // Errors that were not seen yet are expected from few samples (Student's t).
         let few = stretch(1.0 + 2.0 * self.level.n());
         let of_rung = move |(idx, rung): (usize, &'a Rung)| {
@@ -196,7 +199,8 @@ impl<'a> OutlookView<'a> {
             let unit = between(few * walk, rung.unit(), known);
             // As long as none was seen, the largest error grows in a straight line.
             let n_seen = rung.n_leads();
-            largest = if n_seen > 0.0 { rung.extremes.error_max(n_seen) } else { largest * lead / shorter };
+            let seen = rung.extremes.error_max(n_seen);
+            largest = if n_seen > 0.0 || idx == 0 { largest.max(seen) } else { largest * lead / shorter };
             shorter = lead;
             (shares, self.units(rung.lead, unit, largest, &shares))
         };

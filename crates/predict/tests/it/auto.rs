@@ -1,6 +1,6 @@
 //! AUTO: speaks from the first samples, at least as well as the models that it is made of, and says who speaks.
 
-use predict::{FitError, Forecast, Predictor, Spec, fit, fit_bounded};
+use predict::{FitError, Forecast, Live, Policy, Predictor, Spec, fit, fit_bounded};
 use units::Confidence;
 
 use crate::testdata::{NAB, Noise, ar1, fitted, samples};
@@ -113,6 +113,24 @@ fn a_constant_series_is_forecast_and_one_that_wakes_up_is_followed() {
     assert!((awake.means()[0] - 20.0).abs() < 3.0, "{awake:?}");
     let interval = awake.interval(1, Confidence::P95);
     assert!(interval.lower < 19.0 && 21.0 < interval.upper, "{interval:?}");
+}
+
+#[test]
+fn after_a_first_spike_in_a_quiet_series_both_levels_are_in_the_intervals() {
+    let spike = 400.0;
+    for n_quiet in [3, 10, 20, 40, 200] {
+        let mut live = Live::new(Policy::of(&Spec::auto())).within(0.0, f64::INFINITY);
+        let mut noise = Noise::seeded(n_quiet);
+        (0..n_quiet).for_each(|_| live.step(if noise.uniform() < 0.1 { 0.02 } else { 0.0 }));
+        live.step(spike);
+        for after in 0..4 {
+            for (lead, interval) in (1..).zip(live.forecast(60).unwrap().intervals(Confidence::P95)) {
+                assert!(interval.lower < 0.1 * spike, "after {n_quiet} and {after}, lead {lead}: {interval:?}");
+                assert!(after > 0 || spike < interval.upper, "after {n_quiet}, lead {lead}: {interval:?}");
+            }
+            live.step(0.0);
+        }
+    }
 }
 
 #[test]

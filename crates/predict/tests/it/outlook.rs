@@ -199,7 +199,7 @@ fn a_queue_that_is_mostly_empty_does_not_reach_to_millions() {
         longest = longest.max(length);
         outlook.step(length);
         let high = outlook.quantiles(DAY, 0.975).into_iter().fold(0.0, f64::max);
-        assert!(high < 3.0 * longest.max(20.0), "{high} after at most {longest}");
+        assert!(high < 4.0 * longest.max(20.0), "{high} after at most {longest}");
     }
 }
 
