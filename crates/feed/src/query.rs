@@ -88,7 +88,7 @@ impl Query {
             pattern: settings.name.clone().into(),
             unit: Unit::Named(settings.unit.as_deref().unwrap_or_default().into()),
             kind: Kind::Gauge,
-            sentence: format!("What Prometheus makes of {expression}").into(),
+            sentence: format!("The result of the query {expression}.").into(),
             range: Range { min: settings.is_non_negative.then_some(0.0), max: None },
             alias: None,
         };

@@ -31,7 +31,7 @@ impl Families {
         for (horizon, bounds) in &gauge.bounds {
             let mut labels = labels.clone();
             labels.push(label("horizon", &horizon_text(*horizon)));
-            let says = |what: &str| format!("{help} {what}");
+            let says = |what: &str| format!("{}. {what}", help.trim_end_matches('.'));
             let forecast = format!("{name}_forecast");
             self.add(&forecast, &says("Forecast."), MetricType::GAUGE, labels.clone(), bounds.mean);
             labels.push(label("confidence", CONFIDENCE));

@@ -8,7 +8,13 @@ mod query;
 mod remote_write;
 mod server;
 
+use std::fs::{self, File};
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
 use std::process::Command;
+use std::thread;
+
+use testkit::{PATIENCE, wait_until};
 
 use self::server::Prometheus;
 use crate::command::run;
@@ -40,6 +46,48 @@ fn a_real_prometheus_reads_values_forecasts_and_bounds_without_complaint() {
     prometheus.check_nothing_was_wrong_with_the_scrapes();
 }
 
+/// Names of labels that are legal since Prometheus 3, and a value that would end its line.
+const LABELS: &str = r#"{"service.name": "b\"} 1\n\\", "größe": "x", "service_name": "c", "horizon": "1s"}"#;
+
+/// Answers every query with a series of these labels, for as long as the process lives.
+fn server_of(labels: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 4096]);
+            let result =
+                format!(r#"[{{"metric": {labels}, "value": [{}, "5"]}}]"#, clock::now().as_nanos() / 1_000_000_000);
+            let body = format!(r#"{{"status": "success", "data": {{"resultType": "vector", "result": {result}}}}}"#);
+            let _ = write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+        }
+    });
+    url
+}
+
+#[test]
+#[ignore = "needs prometheus; run by make test"]
+fn promtool_finds_nothing_wrong_with_hostile_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let server = server_of(LABELS);
+    let section = format!("[[query]]\nserver = '{server}'\nname = 'a'\nexpr = 'a'\nunit = 'größe/s'\nevery = '1s'\n");
+    fs::write(path("foretop.toml"), section).unwrap();
+    let node = Running::start(&["--in-memory", "--only", "load.*", "--config", &path("foretop.toml")]);
+    let page = wait_until("the page has forecasts of the series", PATIENCE, || {
+        let page = ureq::get(format!("{}/metrics", node.url)).call().unwrap().body_mut().read_to_string().unwrap();
+        page.contains("service_name_2").then_some(page)
+    });
+    fs::write(path("page"), page).unwrap();
+    let checked = Command::new(server::binary().with_file_name("promtool"))
+        .args(["check", "metrics"])
+        .stdin(File::open(path("page")).unwrap())
+        .output()
+        .unwrap();
+    assert!(checked.status.success() && checked.stderr.is_empty(), "{checked:?}");
+}
+
 #[test]
 #[ignore = "needs prometheus; run by make test"]
 fn a_real_prometheus_alerts_while_a_warning_of_the_node_stands() {
@@ -48,10 +96,9 @@ fn a_real_prometheus_alerts_while_a_warning_of_the_node_stands() {
     // A name that means something to TOML, JSON, PromQL and templates alike.
     let rule = |name: &str, when: &str| format!("[[rule]]\nname = '{name}'\nwhen = \"{when}\"\nwithin = \"2s\"\n");
     let rules = rule(r#"{{ "there" \ }}"#, "load.1m < 1000") + &rule("not", "load.1m > 1000000");
-    std::fs::write(path("rules.toml"), rules).unwrap();
-    std::fs::write(path("foretop.toml"), format!("[warn]\nrules = \"{}\"\nevery = \"1s\"\n", path("rules.toml")))
-        .unwrap();
-    std::fs::write(path("rules.yml"), run(&["rules", "prometheus", &path("rules.toml")]).output()).unwrap();
+    fs::write(path("rules.toml"), rules).unwrap();
+    fs::write(path("foretop.toml"), format!("[warn]\nrules = \"{}\"\nevery = \"1s\"\n", path("rules.toml"))).unwrap();
+    fs::write(path("rules.yml"), run(&["rules", "prometheus", &path("rules.toml")]).output()).unwrap();
     let checked = Command::new(server::binary().with_file_name("promtool"))
         .args(["check", "rules", &path("rules.yml")])
         .output()
