@@ -1,6 +1,7 @@
 //! The command line of Foretop: parse, run, report.
 #![forbid(unsafe_code)]
 
+mod along;
 mod catalogue;
 mod cli;
 mod command;

@@ -1,5 +1,7 @@
 //! Axes: where a value lies, and where to write numbers.
 
+use crate::clock;
+
 /// One direction of a chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
@@ -20,6 +22,8 @@ pub enum Scale {
     Whole,
     /// Each ten times as far as the last; only positive values have a place.
     Logarithmic,
+    /// Evenly, of seconds since the begin of 1970 on a clock: dates and times of day are written.
+    Clock,
 }
 
 impl Axis {
@@ -51,6 +55,7 @@ impl Axis {
             Scale::Linear => self.linear_ticks(0.0),
             Scale::Whole => self.linear_ticks(1.0),
             Scale::Logarithmic => self.logarithmic_ticks(),
+            Scale::Clock => clock::ticks(self.range),
         }
     }
 
@@ -86,14 +91,14 @@ impl Axis {
 impl Scale {
     fn apply(self, value: f64) -> f64 {
         match self {
-            Self::Linear | Self::Whole => value,
+            Self::Linear | Self::Whole | Self::Clock => value,
             Self::Logarithmic => value.log10(),
         }
     }
 
     fn undo(self, place: f64) -> f64 {
         match self {
-            Self::Linear | Self::Whole => place,
+            Self::Linear | Self::Whole | Self::Clock => place,
             Self::Logarithmic => 10.0_f64.powf(place),
         }
     }
@@ -145,7 +150,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_range_has_few_ticks_all_inside(low in any::<f64>(), high in any::<f64>()) {
-            for scale in [Scale::Linear, Scale::Logarithmic] {
+            for scale in [Scale::Linear, Scale::Logarithmic, Scale::Clock] {
                 let axis = Axis::over("", scale, [low, high]);
                 let ticks = axis.ticks();
                 prop_assert!(ticks.len() <= 12);

@@ -24,6 +24,8 @@ pub enum Mark {
     Stems(Vec<(f64, f64)>),
     /// A dot at each point.
     Dots(Vec<(f64, f64)>),
+    /// A band from the second to the third of each three, with straight edges from each first to the next.
+    Between(Vec<(f64, f64, f64)>, Colour),
     /// Straight lines from each point to the next.
     Line(Vec<(f64, f64)>),
     /// Likewise, in the colour of what was fitted, with its name in the upper left corner.
@@ -68,6 +70,23 @@ struct Room {
     right: f64,
     top: f64,
     bottom: f64,
+}
+
+impl Mark {
+    /// Returns the heights between which the axis upward has to reach for all of it to be seen.
+    #[must_use]
+    pub fn heights(&self) -> Vec<f64> {
+        match self {
+            Self::Stems(points) => points.iter().map(|(_, value)| *value).chain([0.0]).collect(),
+            Self::Dots(points) | Self::Line(points) | Self::Fit(points, _) | Self::Track(points, _) => {
+                points.iter().map(|(_, value)| *value).collect()
+            }
+            Self::Between(band, _) => band.iter().flat_map(|(_, lower, upper)| [*lower, *upper]).collect(),
+            Self::Bar { from, to, .. } => vec![from.1, to.1],
+            Self::Named((_, value), _) | Self::Bound(value) => vec![*value],
+            Self::Band { .. } | Self::Above(..) => Vec::new(),
+        }
+    }
 }
 
 impl Chart {
@@ -151,6 +170,12 @@ impl Field<'_> {
                 let places = points.iter().filter_map(|point| self.place(*point));
                 let dots = places.map(|centre| Shape::Disc { centre, radius: 1.8, colour: Colour::DATA });
                 picture.shapes.extend(dots);
+            }
+            Mark::Between(band, colour) => {
+                let upper = band.iter().map(|(x, _, upper)| (*x, *upper));
+                let edge: Vec<(f64, f64)> = band.iter().map(|(x, lower, _)| (*x, *lower)).chain(upper.rev()).collect();
+                let places = edge.iter().filter_map(|point| self.place(*point)).collect();
+                picture.shapes.push(Shape::Area { places, colour: *colour });
             }
             Mark::Line(points) => picture.shapes.push(self.line(points, Colour::DATA, 1.2)),
             Mark::Fit(points, name) => {

@@ -9,6 +9,7 @@
 
 mod axis;
 mod chart;
+mod clock;
 mod kind;
 mod panel;
 mod png;
@@ -65,6 +66,13 @@ pub enum Shape {
         /// Whether it is broken into dashes.
         is_dashed: bool,
     },
+    /// A filled polygon.
+    Area {
+        /// Its corners: at least three, or nothing is seen.
+        places: Vec<Place>,
+        /// Its colour.
+        colour: Colour,
+    },
     /// A filled circle.
     Disc {
         /// Its middle.
@@ -117,6 +125,8 @@ impl Colour {
     pub const DATA: Self = Self(0x1f, 0x5f, 0xa8);
     /// Colour of what was fitted to data.
     pub const FIT: Self = Self(0xc2, 0x41, 0x0c);
+    /// Colours of the bands around it, the wider one first.
+    pub const BANDS: [Self; 2] = [Self(0xf8, 0xe6, 0xdc), Self(0xf0, 0xc9, 0xb4)];
     /// Colours of several lines in one chart. The first eight are told apart by people who do not see all colours
     /// (Okabe and Ito 2008); after twelve they begin again.
     pub const APART: [Self; 12] = [

@@ -65,6 +65,11 @@ impl Paper {
                 let stroke = Stroke { width: *width as f32, dash, line_cap, line_join, ..Stroke::default() };
                 self.pixels.stroke_path(&path, &paint(*colour), &stroke, self.density, None);
             }
+            Shape::Area { places, colour } => {
+                if let Some(path) = line(places) {
+                    self.pixels.fill_path(&path, &paint(*colour), FillRule::Winding, self.density, None);
+                }
+            }
             Shape::Disc { centre, radius, colour } => {
                 let disc = PathBuilder::from_circle(centre.x as f32, centre.y as f32, *radius as f32);
                 if let Some(path) = disc {

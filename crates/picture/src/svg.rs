@@ -30,11 +30,14 @@ fn write_shape(svg: &mut String, shape: &Shape) -> std::fmt::Result {
     match shape {
         Shape::Line { places, colour, width, is_dashed } => {
             svg.push_str("<polyline points=\"");
-            for (idx, Place { x, y }) in places.iter().enumerate() {
-                write!(svg, "{}{x:.2},{y:.2}", if idx == 0 { "" } else { " " })?;
-            }
+            write_places(svg, places)?;
             let dash = if *is_dashed { " stroke-dasharray=\"5 4\"" } else { "" };
             writeln!(svg, "\" fill=\"none\" stroke=\"{}\" stroke-width=\"{width}\"{dash}/>", hex(*colour))
+        }
+        Shape::Area { places, colour } => {
+            svg.push_str("<polygon points=\"");
+            write_places(svg, places)?;
+            writeln!(svg, "\" fill=\"{}\"/>", hex(*colour))
         }
         Shape::Disc { centre: Place { x, y }, radius, colour } => {
             writeln!(svg, "<circle cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"{radius}\" fill=\"{}\"/>", hex(*colour))
@@ -55,6 +58,13 @@ fn write_shape(svg: &mut String, shape: &Shape) -> std::fmt::Result {
     }
 }
 
+fn write_places(svg: &mut String, places: &[Place]) -> std::fmt::Result {
+    for (idx, Place { x, y }) in places.iter().enumerate() {
+        write!(svg, "{}{x:.2},{y:.2}", if idx == 0 { "" } else { " " })?;
+    }
+    Ok(())
+}
+
 fn hex(Colour(red, green, blue): Colour) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
@@ -70,12 +80,14 @@ mod tests {
         let mut picture = Picture::blank(40.0, 30.0);
         let (from, to) = (Place { x: 1.0, y: 2.0 }, Place { x: 3.5, y: 4.0 / 3.0 });
         picture.shapes.push(Shape::Line { places: vec![from, to], colour: Colour::FIT, width: 1.5, is_dashed: true });
+        picture.shapes.push(Shape::Area { places: vec![from, to, Place { x: 1.0, y: 4.0 }], colour: Colour::GRID });
         picture.shapes.push(Shape::Disc { centre: to, radius: 2.0, colour: Colour::DATA });
         picture.write("a < b & \u{1}c", from, 12.0);
         expect![[r##"
             <svg xmlns="http://www.w3.org/2000/svg" width="40" height="30" viewBox="0 0 40 30" font-family="'DejaVu Sans', Verdana, sans-serif">
             <rect width="40" height="30" fill="#ffffff"/>
             <polyline points="1.00,2.00 3.50,1.33" fill="none" stroke="#c2410c" stroke-width="1.5" stroke-dasharray="5 4"/>
+            <polygon points="1.00,2.00 3.50,1.33 1.00,4.00" fill="#e3e6ea"/>
             <circle cx="3.50" cy="1.33" r="2" fill="#1f5fa8"/>
             <text x="1.00" y="2.00" font-size="12" fill="#2b2f36" text-anchor="start">a &lt; b &amp; �c</text>
             </svg>

@@ -159,6 +159,12 @@ impl Grid {
         let moment = moment(time);
         moment.display_with_offset(self.zone.to_offset(moment)).to_string()
     }
+
+    /// Returns a moment as seconds since the begin of 1970 on the clock of this time zone.
+    #[must_use]
+    pub fn on_clock(&self, time: Timestamp) -> f64 {
+        local(time, &self.zone).duration_since(DateTime::constant(1970, 1, 1, 0, 0, 0, 0)).as_secs_f64()
+    }
 }
 
 fn moment(time: Timestamp) -> jiff::Timestamp {

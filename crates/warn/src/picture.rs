@@ -10,11 +10,8 @@ use text::figure::axis_unit;
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 340.0;
 
-/// Width that the chart leaves for the marks, to make the bars of neighbouring steps meet.
-const FIELD_WIDTH: f64 = 660.0;
-
-/// The shares of futures in the two bands, the wider one first, and their colours.
-const BANDS: [(f64, Colour); 2] = [(0.95, Colour(0xf8, 0xe6, 0xdc)), (0.8, Colour(0xf0, 0xc9, 0xb4))];
+/// The shares of futures in the two bands, the wider one first.
+const BANDS: [f64; 2] = [0.95, 0.8];
 
 /// Contents of a question's picture.
 #[derive(Clone, Copy, Debug)]
@@ -51,15 +48,10 @@ impl View<'_> {
         let quantile = |values: &[f64], share| factor * quantile_of_sorted(values, share).unwrap_or(f64::NAN);
 
         let mut marks = Vec::new();
-        let width = 1.1 * FIELD_WIDTH / (known.len() + n_leads) as f64;
-        for (share, colour) in BANDS {
+        for (share, colour) in BANDS.into_iter().zip(Colour::BANDS) {
             let tail = 0.5 * (1.0 - share);
-            marks.extend(leads.iter().map(|(time, values)| Mark::Bar {
-                from: (*time, quantile(values, tail)),
-                to: (*time, quantile(values, 1.0 - tail)),
-                colour,
-                height: width,
-            }));
+            let ends = leads.iter().map(|(time, values)| (*time, quantile(values, tail), quantile(values, 1.0 - tail)));
+            marks.push(Mark::Between(ends.collect(), colour));
         }
         let points =
             known.iter().enumerate().map(|(idx, value)| (at(idx as f64 + 1.0 - known.len() as f64), factor * value));
@@ -69,7 +61,7 @@ impl View<'_> {
         marks.push(Mark::Fit(medians, String::new()));
         marks.push(Mark::Bound(factor * self.line));
 
-        let heights = marks.iter().flat_map(heights);
+        let heights = marks.iter().flat_map(Mark::heights);
         let y = Axis::over(unit, Scale::Linear, heights);
         let ends = [at(1.0 - known.len() as f64), at(n_leads as f64)];
         let x = Axis::over(format!("{time_unit} from now"), Scale::Linear, ends);
@@ -78,15 +70,6 @@ impl View<'_> {
         let mut picture = Picture::blank(WIDTH, HEIGHT);
         chart.draw(&mut picture, Frame { corner: Place { x: 0.0, y: 0.0 }, width: WIDTH, height: HEIGHT });
         picture
-    }
-}
-
-fn heights(mark: &Mark) -> Vec<f64> {
-    match mark {
-        Mark::Bar { from, to, .. } => vec![from.1, to.1],
-        Mark::Line(points) | Mark::Fit(points, _) => points.iter().map(|(_, value)| *value).collect(),
-        Mark::Bound(value) => vec![*value],
-        _ => Vec::new(),
     }
 }
 

@@ -50,7 +50,7 @@ impl Analyze {
         let n_lags = self.n_lags(n_known).or_usage()?;
         let analysis = Analysis::of(&series, n_lags);
         for drawing in &self.plot {
-            drawing.draw(&plot::picture(&analysis, &self.source.stem()))?;
+            drawing.draw(&plot::picture(&analysis, &series, &self.source.stem()))?;
         }
         match self.format {
             TextOrJson::Text => paper::write(out, &analysis),

@@ -3,15 +3,17 @@
 mod fitted;
 mod horizon;
 mod output;
+mod plot;
 
 use std::io::Write;
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum};
 use horizon::Horizon;
 use output::Prediction;
-use predict::{Periods, Spec};
+use plot::{ForecastView, PlotTarget};
+use predict::{Forecast, Periods, Spec};
 use series::Series;
 use series::csv::CsvError;
 use units::{Confidence, span};
@@ -27,6 +29,7 @@ use text::help::examples;
     "foretop predict trace.csv --column cpu --horizon 2h --format csv",
     "foretop predict uneven.csv --time-column at --step 5min --intervals empirical",
     "foretop predict local.csv --zone Europe/Berlin --horizon 2d",
+    "foretop predict trace.csv --plot - --plot forecast.svg",
     "vmstat 1 100 | awk 'NR>2 {print $15}' | foretop predict - --model 'BM(32)'",
 ]))]
 pub struct Predict {
@@ -57,6 +60,11 @@ pub struct Predict {
     /// Widen the standard errors by the uncertainty of the coefficients
     #[arg(long)]
     widen: bool,
+
+    /// Draw the forecast, and the last samples, into this file, as SVG or PNG depending on its name, or into the
+    /// terminal if it is `-`; may be repeated
+    #[arg(long, value_name = "PATH", value_parser = plot::plot)]
+    plot: Vec<PlotTarget>,
 
     /// The format of the forecast
     #[arg(long, value_enum, default_value = "table")]
@@ -95,12 +103,34 @@ impl Predict {
         if self.widen {
             fitted.widen(series.samples(), &mut forecast).or_usage()?;
         }
+        self.draw(&series, &fitted, &forecast, out)?;
         let prediction = Prediction::new(&series, &fitted, &forecast, self.confidence);
         match self.format {
             Format::Table => prediction.write_table(out),
             Format::Csv => prediction.write_csv(out),
             Format::Json => Ok(command_line::terminal::write_json(out, &prediction)?),
         }
+    }
+
+    fn draw(
+        &self,
+        series: &Series,
+        fitted: &fitted::Fitted,
+        forecast: &Forecast,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        let (name, model) = (self.source.stem(), fitted.spec.to_string());
+        let view = ForecastView { series, forecast, confidences: plot::bands(self.confidence), name, model };
+        for plot in &self.plot {
+            match plot {
+                PlotTarget::File(drawing) => drawing.draw(&view.picture())?,
+                PlotTarget::Terminal if self.format == Format::Table => writeln!(out, "{}", view.text())?,
+                PlotTarget::Terminal => {
+                    return Err(anyhow!("a plot in the terminal goes with --format table only")).or_usage();
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The samples; where their times are too uneven, the error says which step would do.

@@ -154,7 +154,16 @@ fn pictures_are_drawn_as_svg_and_as_png() {
     let [svg, png] = ["trace.svg", "trace.PNG"].map(|name| folder.path().join(name));
     run(&["analyze", &trace(TRACE), "--plot", svg.to_str().unwrap(), "--plot", png.to_str().unwrap()]).output();
     let drawn = std::fs::read_to_string(svg).unwrap();
-    for words in ["Autocorrelation", "Partial autocorrelation", "Periodogram", "Pox plot", "H = 0.", "lag in samples"] {
+    for words in [
+        "Samples",
+        "time, UTC",
+        "Autocorrelation",
+        "Partial autocorrelation",
+        "Periodogram",
+        "Pox plot",
+        "H = 0.",
+        "lag in samples",
+    ] {
         assert!(drawn.contains(words), "{words}");
     }
     assert!(std::fs::read(png).unwrap().starts_with(PNG));

@@ -219,6 +219,35 @@ fn a_season_that_auto_finds_is_said() {
     );
 }
 
+#[test]
+fn a_forecast_is_drawn_into_files_and_into_the_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let [svg, png] = ["a.svg", "a.png"].map(|name| folder.path().join(name));
+    let rows = wave((0..400).map(|hour| format!("2026-01-{:02}T{:02}:00:00Z", hour / 24 + 1, hour % 24)), 24.0);
+    let args = ["predict", "-", "--horizon", "1d", "--plot", "-"];
+    let files = ["--plot", svg.to_str().unwrap(), "--plot", png.to_str().unwrap()];
+    let text = run_with_input(&[&args[..], &files].concat(), &rows).output();
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("stdin: forecast by AUTO(24,168); bands of 50 and 95 %"));
+    let field: Vec<&str> = lines.skip(1).take_while(|line| !line.is_empty()).collect();
+    assert_eq!(field.len(), 17, "{text}");
+    assert!(
+        field.iter().all(|line| line.chars().count() <= 80) && field[16].ends_with("2026-01-18T15:00:00Z"),
+        "{text}"
+    );
+    for ink in ['•', '━', '┬'] {
+        assert!(text.contains(ink), "{ink} is not in {text}");
+    }
+    assert!(text.contains("\n\nlead  time"), "{text}");
+    let drawn = std::fs::read_to_string(svg).unwrap();
+    for words in ["forecast by AUTO(24,168)", "time, UTC", "Jan 15", "<polygon"] {
+        assert!(drawn.contains(words), "{words}");
+    }
+    assert!(std::fs::read(png).unwrap().starts_with(b"\x89PNG"));
+    check_refused(&["--plot", "a.jpg"], "1\n2\n", 2, "its name must end in .svg or .png");
+    check_refused(&["--plot", "-", "--format", "csv"], "1\n2\n", 2, "goes with --format table only");
+}
+
 /// Rows of a wave with this period at these times, under the header `t,x`.
 fn wave(times: impl Iterator<Item = String>, period: f64) -> String {
     let row = |(n, time): (usize, String)| {

@@ -1,25 +1,30 @@
-//! An analysis to look at: correlations, spectrum and pox plot side by side.
+//! An analysis to look at: the series, and below it correlations, spectrum and pox plot side by side.
 
 use picture::{Axis, Chart, Frame, Mark, Picture, Place, Scale};
+use series::Series;
 use statistics::{Line, Periodogram};
 use text::figure::percent;
 
 use super::analysis::{Analysis, Parts, Season};
+use crate::along;
 
 const WIDTH: f64 = 1200.0;
-const HEIGHT: f64 = 900.0;
+/// The height of a chart.
+const HEIGHT: f64 = 424.0;
 /// The height of the title of the whole.
 const HEAD: f64 = 52.0;
 
 /// More points than this are seen as one smear, and make a large file.
 const N_DOTS_MAX: usize = 60;
 const N_FREQUENCIES_MAX: usize = 500;
+const N_SAMPLES_MAX: usize = 2_000;
 
-/// Four charts under the name of what was analyzed; where there are seasons, below them those and the level.
-pub fn picture(analysis: &Analysis, name: &str) -> Picture {
+/// The series and four charts under the name of what was analyzed; where there are seasons, below them those and the
+/// level.
+pub fn picture(analysis: &Analysis, series: &Series, name: &str) -> Picture {
     let parts: Vec<Chart> = analysis.decomposition.as_ref().map(charts_of).unwrap_or_default();
-    let n_rows = parts.len().div_ceil(2);
-    let mut picture = Picture::blank(WIDTH, HEIGHT + n_rows as f64 * (HEIGHT - HEAD) / 2.0);
+    let n_rows = 3 + parts.len().div_ceil(2);
+    let mut picture = Picture::blank(WIDTH, HEAD + n_rows as f64 * HEIGHT);
     picture.write(title(analysis, name), Place { x: 84.0, y: 36.0 }, 19.0);
     let charts = [
         correlations(analysis, "Autocorrelation", &analysis.autocorrelations),
@@ -27,12 +32,27 @@ pub fn picture(analysis: &Analysis, name: &str) -> Picture {
         periodogram(analysis),
         pox(analysis),
     ];
-    let (width, height) = (WIDTH / 2.0, (HEIGHT - HEAD) / 2.0);
+    let (width, height) = (WIDTH / 2.0, HEIGHT);
+    samples(series).draw(&mut picture, Frame { corner: Place { x: 0.0, y: HEAD }, width: WIDTH, height });
     for (idx, chart) in charts.iter().chain(&parts).enumerate() {
-        let corner = Place { x: (idx % 2) as f64 * width, y: HEAD + (idx / 2) as f64 * height };
+        let corner = Place { x: (idx % 2) as f64 * width, y: HEAD + (1 + idx / 2) as f64 * height };
         chart.draw(&mut picture, Frame { corner, width, height });
     }
     picture
+}
+
+/// The samples over time; of many, their means.
+fn samples(series: &Series) -> Chart {
+    let length = series.samples().len().div_ceil(N_SAMPLES_MAX).max(1);
+    let slots = 0..series.samples().len();
+    let marks = along::lines(series, slots.clone(), length);
+    Chart {
+        title: "Samples".to_owned(),
+        caption: if length > 1 { format!("means of {length} samples each") } else { String::new() },
+        x: along::axis(series, slots),
+        y: Axis::over("value", Scale::Linear, marks.iter().flat_map(Mark::heights)),
+        marks,
+    }
 }
 
 /// Level, seasons and rest, each with its share.
