@@ -97,7 +97,7 @@ mod tests {
             let mut told = Vec::new();
             for shape in &picture.shapes {
                 let places = match shape {
-                    Shape::Line { places, .. } => places.clone(),
+                    Shape::Line { places, .. } | Shape::Area { places, .. } => places.clone(),
                     Shape::Disc { centre, .. } => vec![*centre],
                     Shape::Words { text, at, .. } => {
                         told.push(text.as_str());
