@@ -418,7 +418,12 @@ impl Rung {
     /// forecasts, or by the distances of the candidates if these are larger. After a first spike nothing has shown yet
     /// which candidate is right.
     pub(super) fn unit(&self) -> f64 {
-        NORMAL_DEVIATION * self.typical().max(self.disagreement)
+        self.usual_unit().max(NORMAL_DEVIATION * self.disagreement)
+    }
+
+    /// Returns the same by recent errors alone.
+    pub(super) fn usual_unit(&self) -> f64 {
+        NORMAL_DEVIATION * self.typical()
     }
 
     /// Returns the time for which errors were seen, in multiples of the lead.

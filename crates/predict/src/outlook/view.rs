@@ -18,6 +18,10 @@ const N_FIRST: f64 = 30.0;
 /// Lengths of a lead that have to pass until its errors are known.
 const N_KNOWN: f64 = 2.0;
 
+/// Lengths of a lead after which half of the median of its errors moves the forecast: all errors across one shift are on
+/// the same side.
+const N_BIAS: f64 = 5.0;
+
 /// So many standard deviations of errors that were not seen yet are no more than the reach of the series.
 const REACH_WALK: f64 = 2.0;
 
@@ -197,24 +201,29 @@ impl<'a> OutlookView<'a> {
             let known = (rung.n_leads() / N_KNOWN).min(1.0);
             expected = between(walk, rung.unit(), known);
             let unit = between(few * walk, rung.unit(), known);
+            let bias = rung.n_leads() / (rung.n_leads() + N_BIAS) * shares.quantile(0.5) * rung.usual_unit();
             // As long as none was seen, the largest error grows in a straight line.
             let n_seen = rung.n_leads();
             let seen = rung.extremes.error_max(n_seen);
             largest = if n_seen > 0.0 || idx == 0 { largest.max(seen) } else { largest * lead / shorter };
             shorter = lead;
-            (shares, self.units(rung.lead, unit, largest, &shares))
+            (shares, self.units(rung.lead, unit, bias, largest, &shares))
         };
         self.outlook.rungs.iter().enumerate().map(of_rung)
     }
 
-    /// Returns the units of the errors at a watched lead, where the errors are expected to be this large. `largest` is
-    /// the largest to be stated, in the unit of the series.
-    fn units(&self, lead: usize, expected: f64, largest: f64, shares: &Shares) -> Units {
+    /// Returns the units of the errors at a watched lead, where the errors are expected to be this large and their
+    /// median to be `bias`. `largest` is the largest to be stated, in the unit of the series.
+    fn units(&self, lead: usize, expected: f64, bias: f64, largest: f64, shares: &Shares) -> Units {
         let centre = shares.quantile(0.5);
         let range = (-largest, largest);
-        let ends = [1.0 - REACHED, REACHED].map(|probability| (expected, shares.quantile(probability)));
-        let mut units =
-            Units { median: expected * centre, centre, unit: expected, below: ends[0], above: ends[1], range };
+        let ends = [1.0 - REACHED, REACHED].map(|probability| shares.quantile(probability));
+        let median = bias.max(expected * ends[0]).min(expected * ends[1]);
+        let [below, above] = ends.map(|end| {
+            let unit = if end == centre { expected } else { (expected * end - median) / (end - centre) };
+            (unit, end)
+        });
+        let mut units = Units { median, centre, unit: expected, below, above, range };
         let (is_adrift, reach) = (self.level.is_adrift(), self.reach(lead as f64));
         if !is_adrift && reach.is_infinite() {
             return units;

@@ -134,6 +134,24 @@ fn after_a_first_spike_in_a_quiet_series_both_levels_are_in_the_intervals() {
 }
 
 #[test]
+fn after_a_shift_and_after_a_spike_no_mean_goes_where_no_sample_was() {
+    let wave = (0..40).map(|t| 50.0 + 10.0 * (f64::from(t) / 3.0).sin() + 4.0 * (1.7 * f64::from(t)).sin());
+    let mut live = Live::new(Policy::of(&Spec::auto()));
+    wave.for_each(|sample| live.step(sample));
+    for n_shifted in 1..=24 {
+        live.step(1.0);
+        let mut spiked = live.clone();
+        spiked.step(5_000.0);
+        for (live, largest) in [(&live, 64.0), (&spiked, 5_000.0)] {
+            for (lead, mean) in (1..).zip(live.forecast(60).unwrap().means()) {
+                let room = 0.15 * largest;
+                assert!((1.0 - room..largest + room).contains(mean), "{n_shifted}, {largest}, lead {lead}: {mean}");
+            }
+        }
+    }
+}
+
+#[test]
 fn the_candidates_and_who_speaks_are_told() {
     let predictor = fitted("AUTO", &ar1(0.9, 1500, 74)).predictor();
     let standings = predictor.standings();
