@@ -9,6 +9,7 @@ const N_NAMES: usize = 5;
 
 fn main() -> io::Result<()> {
     let (mut functions, mut algorithms, mut entries) = (String::new(), String::new(), Vec::new());
+    let mut exports = String::new();
     let calls = read("calls.txt")?;
     for line in &calls {
         let (name, marks) = line.split_once(' ').unwrap_or((line, ""));
@@ -24,6 +25,7 @@ fn main() -> io::Result<()> {
         let fortran = ["", "f08_", "f08ts_"].map(|binding| format!("{lower}_{binding}"));
         let [plain, later, with_descriptors] = fortran;
         let names = [name.to_owned(), format!("P{name}"), plain, later, with_descriptors];
+        exports += &format!(" c\"{name}\" c\"P{name}\"");
         entries.extend(names.clone().into_iter().zip(next..));
         let symbols = names.map(|name| format!("Symbol::new(c\"{name}\")")).join(", ");
         writeln!(
@@ -49,6 +51,7 @@ fn main() -> io::Result<()> {
         calls.len()
     );
     code += &format!("static ALGORITHMS: [Algorithm; {}] = [\n{algorithms}];\n", names.len());
+    writeln!(code, "export_as_beneath! {{{exports} }}").expect("a string takes any text");
     for (symbol, number) in entries {
         writeln!(
             code,

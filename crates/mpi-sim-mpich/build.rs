@@ -20,6 +20,12 @@ fn main() -> io::Result<()> {
                 entry(&mut entries, &symbol, &format!("\"jmp {{own}}\", own = sym own::{function}"));
             }
         }
+        if marks == "refused" {
+            // MPICH has the function, so that programs may be linked with it. They call the component's, which refuses.
+            for symbol in [name.to_owned(), format!("P{name}")] {
+                entry(&mut entries, &symbol, "\"ud2\"");
+            }
+        }
         let Some((marks, arguments)) = marks.split_once('(') else { continue };
         let arguments = arguments.strip_suffix(')').expect("arguments end with a parenthesis");
         let kinds: Vec<String> = arguments.split(' ').filter(|word| !word.is_empty()).map(kind).collect();

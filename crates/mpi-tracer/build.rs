@@ -6,13 +6,14 @@ use std::path::PathBuf;
 use std::{env, fs, io};
 
 use mpi_abi::Name;
-use mpi_abi::table::{TableCall, calls};
+use mpi_abi::table::{TableCall, calls, exports};
 
 fn main() -> io::Result<()> {
     println!("cargo:rerun-if-changed=build.rs");
     let mut layouts = BTreeMap::new();
     let mut code: String = calls().iter().map(|call| shims(call, &mut layouts)).collect();
     layouts.values().for_each(|layout: &Layout| code += &layout.code);
+    code += &exports();
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     fs::write(out.join("shims.rs"), code)
 }

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::{env, fs, io};
 
 use mpi_abi::Name;
-use mpi_abi::table::{TableCall, calls};
+use mpi_abi::table::{TableCall, calls, exports};
 
 fn main() -> io::Result<()> {
     println!("cargo:rerun-if-changed=build.rs");
     let calls = calls();
-    let code: String = calls.iter().map(|call| shims(call, &calls)).collect();
+    let code = calls.iter().map(|call| shims(call, &calls)).collect::<String>() + &exports();
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     fs::write(out.join("shims.rs"), code)
 }

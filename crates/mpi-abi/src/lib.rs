@@ -9,6 +9,7 @@
 
 mod call;
 mod datatype;
+mod export;
 mod fortran;
 mod invoke;
 mod library;
@@ -20,6 +21,7 @@ pub mod table;
 
 pub use call::{Failed, Request, Status};
 pub use datatype::{Datatype, Kind, Op};
+pub use export::{IndirectExport, make_indirect};
 pub use invoke::{Invoke, invoke};
 pub use library::{Constants, Handle, Library, Mpi};
 pub use names::{Name, names};

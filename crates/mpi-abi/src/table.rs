@@ -25,6 +25,14 @@ pub fn calls() -> Vec<TableCall> {
     lines.filter(|line| !line.starts_with('#') && !line.is_empty()).map(read).collect()
 }
 
+/// Returns code by which programs find the shims of all calls under those C names only that the MPI library has.
+#[must_use]
+pub fn exports() -> String {
+    let names = calls().into_iter().flat_map(|call| call.names()).filter(|name| !name.is_fortran);
+    let list: String = names.map(|name| format!(" c\"{}\"", name.symbol)).collect();
+    format!("mpi_abi::export_as_beneath! {{{list} }}\n")
+}
+
 fn read(line: &'static str) -> TableCall {
     let (c, fortran) = line.split_once('|').map_or((line, None), |(c, fortran)| (c, Some(fortran)));
     let mut words = c.split_whitespace();

@@ -104,6 +104,11 @@ collective!(Collective::Gather, "MPI_Gather" or "MPI_Gather_c": "mpi_gather_" "m
 collective!(Collective::Scatter, "MPI_Scatter" or "MPI_Scatter_c": "mpi_scatter_" "mpi_scatter" "mpi_scatter__" "MPI_SCATTER" "mpi_scatter_f08" "mpi_scatter_f08_",
     (send, send_count, send_type, receive, receive_count, receive_type, root, comm));
 
+// Every MPI library has all other functions.
+mpi_abi::export_as_beneath! {
+    c"MPI_Allreduce_c" c"MPI_Bcast_c" c"MPI_Reduce_c" c"MPI_Gather_c" c"MPI_Scatter_c"
+}
+
 /// Functions beside which something is to be done: before, with the words and the language, and after.
 macro_rules! beside {
     ($before:expr, $after:expr, $c:literal $($fortran:literal)*, $words:tt) => {

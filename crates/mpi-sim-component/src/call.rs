@@ -11,6 +11,8 @@
 use std::arch::naked_asm;
 use std::cell::{Cell, UnsafeCell};
 
+use mpi_abi::export_as_beneath;
+
 use crate::library::{self, MPI, Symbol};
 use crate::{face, rank};
 

@@ -243,6 +243,16 @@ print('all is well')
 
 #[test]
 #[ignore = "needs Open MPI: make test"]
+fn a_program_does_without_functions_that_the_library_lacks() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/mpi-tracer/tests/programs/optional.c");
+    let program = Program::compiled("openmpi", &source);
+    let file = program.folder.path().join("program");
+    let told = done(&["run", "-n", "2", "--machine", MACHINE, "--", file.to_str().unwrap()]);
+    assert_eq!(told.matches("0 0 0\n").count(), 2, "{told}");
+}
+
+#[test]
+#[ignore = "needs Open MPI: make test"]
 fn programs_that_go_wrong_end_with_rank_call_and_reason() {
     let folder = tempfile::tempdir().unwrap();
     let wrong = program(folder.path(), "wrong");

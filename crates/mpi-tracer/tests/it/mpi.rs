@@ -366,3 +366,31 @@ fn counts_of_64_bits() {
     program.succeed(1, &[], &[]);
     assert_eq!(program.trace(0).text(), "Init [0]\nSend [0] null tag 1 24000000000 B\nFinalize [0]\n");
 }
+
+#[track_caller]
+fn check_optional(library: &'static str) {
+    let plugin = Program::linked(library, "optional.c", &["-shared", "-fPIC"]);
+    let load = format!("import ctypes; ctypes.CDLL('{}').main()", plugin.folder().join("program").display());
+    let plugged = Program::words(library, &["/usr/bin/python3", "-c", &load]);
+    for program in [Program::compiled(library, "optional.c"), plugged] {
+        let own = program.run_under(&[], 1, &[], &[]).stdout;
+        for preloaded in [&["mpi_tracer"][..], &["mpi_wait"], &["mpi_coll"], &["mpi_tracer", "mpi_wait", "mpi_coll"]] {
+            let ended = program.run_under(preloaded, 1, &[], &[]);
+            assert!(ended.is_well, "{library} {preloaded:?}: {}", ended.stderr);
+            assert_eq!((ended.stdout, ended.stderr), (own.clone(), String::new()), "{library} {preloaded:?}");
+        }
+        assert_eq!(program.trace(0).text(), "Init [0]\nSend [0] null tag 1 8 B\nFinalize [0]\n", "{library}");
+    }
+}
+
+#[test]
+#[ignore = "needs Open MPI: scripts/test.sh mpi"]
+fn programs_find_no_function_that_open_mpi_has_not() {
+    check_optional("openmpi");
+}
+
+#[test]
+#[ignore = "needs MPICH: scripts/test.sh mpi"]
+fn programs_find_all_functions_that_mpich_has() {
+    check_optional("mpich");
+}

@@ -24,8 +24,15 @@ impl Program {
     /// Compiles a source of `tests/programs`.
     #[track_caller]
     pub(crate) fn compiled(library: &'static str, source: &str) -> Self {
+        Self::linked(library, source, &[])
+    }
+
+    /// Compiles a source likewise, with more for the compiler and the linker.
+    #[track_caller]
+    pub(crate) fn linked(library: &'static str, source: &str, flags: &[&str]) -> Self {
         let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
-        Self(launch::Program::compiled(library, &programs.join(source)))
+        let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
+        Self(launch::Program::linked(library, &programs.join(source), &flags))
     }
 
     /// A program that is there already.
@@ -41,8 +48,20 @@ impl Program {
     /// Runs it with the tracer.
     #[track_caller]
     pub(crate) fn run(&self, n_ranks: u32, arguments: &[&str], environment: &[(&str, &str)]) -> Ended {
-        let tracer = launch::preloaded(&["mpi_tracer"]);
-        self.0.run(n_ranks, arguments, &[environment, &[("LD_PRELOAD", &tracer)]].concat())
+        self.run_under(&["mpi_tracer"], n_ranks, arguments, environment)
+    }
+
+    /// Runs it with these libraries of ours.
+    #[track_caller]
+    pub(crate) fn run_under(
+        &self,
+        preloaded: &[&str],
+        n_ranks: u32,
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+    ) -> Ended {
+        let preloaded = launch::preloaded(preloaded);
+        self.0.run(n_ranks, arguments, &[environment, &[("LD_PRELOAD", &preloaded)]].concat())
     }
 
     /// Runs it, to a good end.
