@@ -1,6 +1,6 @@
 //! Redundancy elimination: both ends of a direction with histories in memory, and estimates.
 
-use ::dedup::estimate::{Estimator, Method, NoShape, Shape, UnknownMethod};
+use ::dedup::estimate::{Estimator, MEMORY_BYTES, Method, NoShape, Shape, UnknownMethod};
 use ::dedup::{Decoded, Flow, GroupError, Lacking, MemoryHistory, Packing, RepairError, RunId, Settings};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
@@ -163,7 +163,8 @@ pub(crate) fn dedup_estimate<'py>(
         }
     };
     let method: Method = segmenter.parse().map_err(|error: UnknownMethod| raise(py, &error))?;
-    let mut estimator = Estimator::new(method, packing(level)?, shape).map_err(|error| raise(py, &error))?;
+    let mut estimator =
+        Estimator::new(method, packing(level)?, shape, MEMORY_BYTES).map_err(|error| raise(py, &error))?;
     let found = py.detach(|| {
         parts.iter().flat_map(|part| part.chunks(n_flush)).for_each(|part| estimator.add(part));
         estimator.finish()

@@ -1,7 +1,7 @@
 //! Results of segmenters: smaller segments, and two dimensions instead of one.
 
 use dedup::Packing;
-use dedup::estimate::{Estimate, Estimator, Method, Shape};
+use dedup::estimate::{Estimate, Estimator, MEMORY_BYTES, Method, Shape};
 use picture::Scale;
 use text::Table;
 use text::figure::percent;
@@ -11,7 +11,7 @@ use crate::plot::Lines;
 use crate::{Answer, Settings};
 
 fn estimate(method: Method, shape: Option<Shape>, packing: Packing, data: &[u8]) -> Estimate {
-    let mut estimator = Estimator::new(method, packing, shape).expect("methods for pixels get a shape");
+    let mut estimator = Estimator::new(method, packing, shape, MEMORY_BYTES).expect("methods for pixels get a shape");
     data.chunks(1 << 16).for_each(|part| estimator.add(part));
     estimator.finish()
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use dedup::estimate::MEMORY_BYTES;
 use dedup::plan::Model;
 use dedup::segmenter::{Field, Lbfs, Manber, Segmenter, Static};
 use dedup::spring::{Spring, Token};
@@ -118,7 +119,7 @@ fn by_segments(segmenter: &mut dyn Segmenter, data: &[u8], is_tiling: bool) -> S
 /// Spring and Wetherall's matches: an id and two counts each, or a whole hash in place of the id.
 fn by_spring(data: &[u8]) -> Sent {
     const ID_BYTES: u64 = 5;
-    let mut spring = Spring::adapted(256);
+    let mut spring = Spring::adapted(256, MEMORY_BYTES);
     let (mut n_copies, mut n_copied, mut n_common) = (0_u64, 0_u64, 0_u64);
     for part in data.chunks(N_FIELD) {
         for token in spring.encode(part) {

@@ -22,6 +22,9 @@ pub use method::{Method, UnknownMethod};
 /// An estimate under way.
 pub struct Estimator(Inner);
 
+/// Memory that is enough for the redundancy within a gigabyte or so: a default.
+pub const MEMORY_BYTES: usize = 1 << 30;
+
 /// Number of bytes over which `auto` compares methods.
 const N_TRIAL: u64 = 8 << 20;
 
@@ -55,6 +58,8 @@ pub struct Estimate {
     pub tally: Tally,
     /// Number of entries of the index in the end.
     pub n_entries: u64,
+    /// Whether the oldest data were forgotten for want of memory, so that their repetitions count as new.
+    pub has_forgotten: bool,
 }
 
 impl Shape {
@@ -79,36 +84,41 @@ impl fmt::Debug for Estimator {
 }
 
 impl Estimator {
-    /// Begins with nothing known. New bytes are packed as `packing` says. Methods for pixels need their shape.
+    /// Begins with nothing known. New bytes are packed as `packing` says. Methods for pixels need their shape. What is
+    /// remembered takes at most `n_memory` bytes with its index, beside the queue of `fifo` and the window of zstd,
+    /// whose names state their size; the oldest is forgotten.
     ///
     /// # Errors
     /// When a method for pixels gets no shape.
-    pub fn new(method: Method, packing: Packing, shape: Option<Shape>) -> Result<Self, NoShape> {
+    pub fn new(method: Method, packing: Packing, shape: Option<Shape>, n_memory: usize) -> Result<Self, NoShape> {
         if method.is_of_pixels() && shape.is_none() {
             return Err(NoShape { method });
         }
         let chunks = |segmenter: Option<Box<dyn Segmenter + Send>>| {
             let shape = shape.filter(|_| method.is_of_pixels());
-            Inner::Chunks(Box::new(Chunks::new(segmenter, shape, Packer::new(packing))))
+            Inner::Chunks(Box::new(Chunks::new(segmenter, shape, Packer::new(packing), n_memory)))
         };
         let spring = |spring| Inner::Spring(Box::new(Sprung::new(spring, Packer::new(packing))));
         Ok(Self(match method {
             Method::Anchors { bits } => {
                 let settings = Settings { anchor_bits: bits, packing, ..Settings::default() };
-                let mut history = Box::new(MemoryHistory::new(settings.gear()));
+                // The table of anchors takes up to 96 bytes for each while it grows.
+                let n_run_max = (((n_memory as u128) << bits) / (96 + (1 << bits))) as usize;
+                let mut history = Box::new(MemoryHistory::new(settings.gear()).with_limit(n_run_max));
                 let encoder = Box::new(Encoder::new(settings, &mut *history, RunId([0; 16])));
                 Inner::Anchors { encoder, history, flow: Flow::default(), wire: Vec::new() }
             }
-            Method::Spring { n_bytes } => spring(Spring::adapted(n_bytes as usize)),
+            Method::Spring { n_bytes } => spring(Spring::adapted(n_bytes as usize, n_memory)),
             Method::Fifo { n_mib } => spring(Spring::original((n_mib as usize) << 20)),
             Method::None => chunks(None),
             Method::Zstd { window_log } => {
-                Inner::Chunks(Box::new(Chunks::new(None, None, Packer::long(packing, window_log))))
+                Inner::Chunks(Box::new(Chunks::new(None, None, Packer::long(packing, window_log), n_memory)))
             }
             Method::Auto => {
                 let compared = if shape.is_some() { &Method::OF_PIXELS[..] } else { &Method::COMPARED[..] };
                 let looking = compared.iter().filter(|method| !matches!(method, Method::Zstd { .. }));
-                let all: Result<Vec<Self>, _> = looking.map(|&method| Self::new(method, packing, shape)).collect();
+                let all: Result<Vec<Self>, _> =
+                    looking.map(|&method| Self::new(method, packing, shape, n_memory)).collect();
                 Inner::Auto(all?)
             }
             _ => chunks(method.segmenter()),
@@ -150,19 +160,19 @@ impl Estimator {
     /// Returns the estimate for all of the data.
     #[must_use]
     pub fn finish(mut self) -> Estimate {
-        let n_entries = match &mut self.0 {
-            Inner::Anchors { history, .. } => history.n_anchors(),
+        let (n_entries, has_forgotten) = match &mut self.0 {
+            Inner::Anchors { history, .. } => (history.n_anchors(), history.has_forgotten()),
             Inner::Chunks(chunks) => {
                 chunks.add(&[], true);
-                chunks.n_entries()
+                (chunks.known.len(), chunks.known.has_forgotten())
             }
-            Inner::Spring(sprung) => sprung.n_entries(),
+            Inner::Spring(sprung) => (sprung.n_entries(), sprung.has_forgotten()),
             Inner::Auto(all) => {
                 let all = std::mem::take(all).into_iter().map(Self::finish);
                 return all.min_by_key(|estimate| estimate.tally.n_wire).expect("there is one at least");
             }
         };
-        Estimate { tally: self.tally(), n_entries: n_entries as u64 }
+        Estimate { tally: self.tally(), n_entries: n_entries as u64, has_forgotten }
     }
 
     fn tally(&self) -> Tally {
@@ -199,7 +209,7 @@ mod tests {
     fn twice(method: Method, shape: Option<Shape>) -> Tally {
         let mut bytes = vec![0; 204_800];
         Key::OPEN.hasher().finalize_xof().fill(&mut bytes);
-        let mut estimator = Estimator::new(method, Packing::Plain, shape).unwrap();
+        let mut estimator = Estimator::new(method, Packing::Plain, shape, MEMORY_BYTES).unwrap();
         for _ in 0..2 {
             bytes.chunks(16_384).for_each(|chunk| estimator.add(chunk));
         }
@@ -234,12 +244,34 @@ mod tests {
     }
 
     #[test]
+    fn memory_has_a_limit_beyond_which_the_oldest_is_new_again() {
+        // The queue of `fifo` has its own size, and `auto` may choose to look for nothing.
+        let own = |method: &Method| !matches!(method, Method::Fifo { .. } | Method::Auto);
+        let anchors = [4, 8].map(|bits| Method::Anchors { bits });
+        for method in ALL.into_iter().filter(own).chain(anchors) {
+            let sent = |n_memory| {
+                let mut estimator = Estimator::new(method, Packing::Plain, None, n_memory).unwrap();
+                let mut bytes = vec![0; 1 << 22];
+                Key::OPEN.hasher().finalize_xof().fill(&mut bytes);
+                for _ in 0..2 {
+                    bytes.chunks(16_384).for_each(|chunk| estimator.add(chunk));
+                }
+                estimator.finish()
+            };
+            let (scarce, ample) = (sent(1 << 14), sent(MEMORY_BYTES));
+            assert!(scarce.has_forgotten && !ample.has_forgotten, "{method}");
+            assert!(scarce.tally.n_matched < ample.tally.n_matched / 8, "{method}: {:?}", scarce.tally);
+            assert!(scarce.n_entries <= 1 << 10, "{method}: {}", scarce.n_entries);
+        }
+    }
+
+    #[test]
     fn pixels_need_a_shape_and_may_end_anywhere() {
         let method = Method::Varg { width: 16 };
-        let refused = Estimator::new(method, Packing::Plain, None).unwrap_err();
+        let refused = Estimator::new(method, Packing::Plain, None, MEMORY_BYTES).unwrap_err();
         assert!(refused.to_string().contains("varg-16"));
         for n_bytes in [0, 1, 99, 1000, 1001, 2999] {
-            let mut estimator = Estimator::new(method, Packing::Plain, Shape::new(10, 10, 3)).unwrap();
+            let mut estimator = Estimator::new(method, Packing::Plain, Shape::new(10, 10, 3), MEMORY_BYTES).unwrap();
             estimator.add(&vec![1; n_bytes]);
             assert_eq!(estimator.finish().tally.n_given, n_bytes as u64);
         }

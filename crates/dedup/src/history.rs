@@ -90,7 +90,7 @@ impl Place {
     }
 }
 
-/// A history in memory without a limit: for estimates, tests, and whoever has that much.
+/// A history in memory, without a limit unless it is given one: for estimates, tests, and whoever has that much.
 #[derive(Clone, Debug)]
 pub struct MemoryHistory {
     gear: Gear,
@@ -99,20 +99,45 @@ pub struct MemoryHistory {
     hints: Hints,
     /// Anchors of what is being appended.
     met: Vec<(Anchor, u64)>,
+    /// Greatest number of remembered bytes of each run.
+    n_run_max: usize,
 }
 
 #[derive(Clone, Debug)]
 struct Written {
     id: RunId,
+    /// Number of bytes before `bytes`, which are forgotten.
+    n_forgotten: usize,
     bytes: Vec<u8>,
     hash: u64,
+}
+
+impl Written {
+    /// Returns the index of a position in `bytes`; `None` if the position is forgotten.
+    fn index(&self, position: u64) -> Option<usize> {
+        usize::try_from(position).ok()?.checked_sub(self.n_forgotten)
+    }
 }
 
 impl MemoryHistory {
     /// An empty one, with these anchors.
     #[must_use]
     pub fn new(gear: Gear) -> Self {
-        Self { gear, runs: Vec::new(), index: AnchorTable::default(), hints: Hints::default(), met: Vec::new() }
+        let (runs, index, hints, met) = Default::default();
+        Self { gear, runs, index, hints, met, n_run_max: usize::MAX }
+    }
+
+    /// Returns the history with a limit: of each run at most `n_run_max` bytes are remembered. When there are more, the
+    /// oldest quarter is forgotten at once, so that bytes are moved rarely.
+    #[must_use]
+    pub fn with_limit(self, n_run_max: usize) -> Self {
+        Self { n_run_max, ..self }
+    }
+
+    /// Whether the limit has made it forget something.
+    #[must_use]
+    pub fn has_forgotten(&self) -> bool {
+        self.runs.iter().any(|run| run.n_forgotten > 0)
     }
 
     /// Returns the number of known anchors.
@@ -137,7 +162,7 @@ impl History for MemoryHistory {
     fn run(&mut self, id: RunId) -> Run {
         let known = self.runs.iter().position(|run| run.id == id);
         Run(known.unwrap_or_else(|| {
-            self.runs.push(Written { id, bytes: Vec::new(), hash: 0 });
+            self.runs.push(Written { id, n_forgotten: 0, bytes: Vec::new(), hash: 0 });
             self.runs.len() - 1
         }) as u32)
     }
@@ -152,22 +177,23 @@ impl History for MemoryHistory {
     }
 
     fn ahead(&mut self, from: Place) -> &[u8] {
-        let bytes = &self.runs[from.run.0 as usize].bytes;
-        usize::try_from(from.position).ok().and_then(|at| bytes.get(at..)).unwrap_or_default()
+        let written = &self.runs[from.run.0 as usize];
+        written.index(from.position).and_then(|at| written.bytes.get(at..)).unwrap_or_default()
     }
 
     fn behind(&mut self, before: Place) -> &[u8] {
-        let bytes = &self.runs[before.run.0 as usize].bytes;
-        usize::try_from(before.position).ok().and_then(|at| bytes.get(..at)).unwrap_or_default()
+        let written = &self.runs[before.run.0 as usize];
+        written.index(before.position).and_then(|at| written.bytes.get(..at)).unwrap_or_default()
     }
 
     fn end(&self, run: Run) -> Place {
-        Place { run, position: self.runs[run.0 as usize].bytes.len() as u64 }
+        let written = &self.runs[run.0 as usize];
+        Place { run, position: (written.n_forgotten + written.bytes.len()) as u64 }
     }
 
     fn append(&mut self, run: Run, bytes: &[u8]) {
         let written = &mut self.runs[run.0 as usize];
-        let base = written.bytes.len();
+        let base = written.n_forgotten + written.bytes.len();
         written.bytes.extend_from_slice(bytes);
         let (mut at, mut last) = (0, None);
         while let Some(taken) = self.gear.next_anchor(&mut written.hash, &bytes[at..]) {
@@ -179,6 +205,13 @@ impl History for MemoryHistory {
         }
         // One after the other, so that the processor waits for memory once, not for each.
         self.met.drain(..).for_each(|(anchor, place)| self.index.set(anchor, place));
+        if written.bytes.len() > self.n_run_max {
+            let n = written.bytes.len() - self.n_run_max / 4 * 3;
+            written.bytes.drain(..n);
+            written.n_forgotten += n;
+            let first = u64::from(run.0) << 48 | written.n_forgotten as u64;
+            self.index.retain(|place| place >> 48 != u64::from(run.0) || place >= first);
+        }
     }
 
     fn led(&self, end: Place) -> Option<Place> {
@@ -190,10 +223,11 @@ impl History for MemoryHistory {
     }
 
     fn restore(&mut self, from: Place, bytes: &[u8]) {
-        let written = &mut self.runs[from.run.0 as usize].bytes;
-        let Ok(at) = usize::try_from(from.position) else {
+        let written = &mut self.runs[from.run.0 as usize];
+        let Some(at) = written.index(from.position) else {
             return;
         };
+        let written = &mut written.bytes;
         if written.len() < at + bytes.len() {
             written.resize(at + bytes.len(), 0);
         }
@@ -235,12 +269,11 @@ impl AnchorTable {
 
     /// Keeps entries for which `is_kept` holds.
     pub fn retain(&mut self, is_kept: impl Fn(u64) -> bool) {
-        let old = std::mem::take(self);
-        for (anchor, value) in old.slots {
-            if value != 0 && is_kept(value - 1) {
-                self.set(Anchor(anchor), value - 1);
-            }
-        }
+        let old = std::mem::take(self).slots.into_iter();
+        let mut kept: Vec<_> = old.filter(|(_, value)| *value != 0 && is_kept(*value - 1)).collect();
+        // The memory of the old table is returned before the new one grows.
+        kept.shrink_to_fit();
+        kept.into_iter().for_each(|(anchor, value)| self.set(Anchor(anchor), value - 1));
     }
 
     /// Returns the number of anchors that have a value.
@@ -303,5 +336,25 @@ mod tests {
         assert_eq!(history.ahead(at(1)), b"bc");
         assert_eq!(history.behind(at(1)), b"a");
         assert!(history.ahead(at(u64::MAX)).is_empty() && history.behind(at(4)).is_empty());
+    }
+
+    #[test]
+    fn a_limit_forgets_the_oldest_bytes_and_their_anchors() {
+        let mut bytes = vec![0; 40_000];
+        Key::OPEN.hasher().finalize_xof().fill(&mut bytes);
+        let mut history = MemoryHistory::new(Gear::new(&Key::OPEN, 8)).with_limit(10_000);
+        let run = history.run(RunId([1; 16]));
+        for part in bytes.chunks(1_000) {
+            history.append(run, part);
+            assert!(history.n_bytes() <= 10_000);
+        }
+        assert_eq!((history.end(run).position, history.has_forgotten()), (40_000, true));
+        let at = |position| Place { run, position };
+        assert_eq!(history.ahead(at(39_000)), &bytes[39_000..]);
+        assert!(history.ahead(at(29_000)).is_empty() && history.behind(at(29_000)).is_empty());
+        let n_forgotten = 40_000 - history.n_bytes();
+        let n_anchors = history.n_anchors();
+        history.index.retain(|place| place < n_forgotten);
+        assert!(n_anchors > 10 && history.n_anchors() == 0);
     }
 }

@@ -16,6 +16,7 @@ mod gear;
 mod group;
 mod hints;
 mod history;
+mod latest;
 mod literals;
 mod matching;
 pub mod plan;

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use crate::latest::LatestEntries;
 use crate::segmenter::polynomial::{is_selected, windows};
 
 /// The window of a fingerprint.
@@ -15,6 +16,9 @@ const BITS: u32 = 5;
 
 /// A shorter match, as may be left beside the last one, costs more than it saves.
 const N_MIN: usize = 16;
+
+/// Memory of a segment beside its bytes: its place in a table that is half full, and what the heap adds.
+const ENTRY_BYTES: usize = 128;
 
 /// One end.
 #[derive(Debug)]
@@ -27,7 +31,7 @@ enum Memory {
     /// The last bytes, and where in all of them each fingerprint's window ends.
     Queue { bytes: Vec<u8>, n_max: usize, n_dropped: usize, ends: HashMap<u64, usize> },
     /// Segments of at most `n_bytes` bytes, and where in them the window ends.
-    Segments { n_bytes: usize, segments: HashMap<u64, (Vec<u8>, usize)> },
+    Segments { n_bytes: usize, segments: LatestEntries<u64, (Vec<u8>, usize)> },
 }
 
 /// A part of what is sent.
@@ -65,10 +69,17 @@ impl Spring {
         Self { memory: Memory::Queue { bytes: Vec::new(), n_max, n_dropped: 0, ends: HashMap::new() } }
     }
 
-    /// Builds the adapted method, with segments of so many bytes around each selected window of 48.
+    /// Builds the adapted method, with segments of so many bytes around each selected window of 48. The latest segments
+    /// are remembered, in at most `n_memory` bytes.
     #[must_use]
-    pub fn adapted(n_bytes: usize) -> Self {
-        Self { memory: Memory::Segments { n_bytes: n_bytes.max(N_WINDOW), segments: HashMap::new() } }
+    pub fn adapted(n_bytes: usize, n_memory: usize) -> Self {
+        let n_bytes = n_bytes.max(N_WINDOW);
+        Self { memory: Memory::Segments { n_bytes, segments: LatestEntries::new(n_memory / (n_bytes + ENTRY_BYTES)) } }
+    }
+
+    /// Whether segments were forgotten; a queue forgets by design.
+    pub(crate) fn has_forgotten(&self) -> bool {
+        matches!(&self.memory, Memory::Segments { segments, .. } if segments.has_forgotten())
     }
 
     /// Returns the number of known fingerprints.
@@ -196,7 +207,7 @@ mod tests {
     use crate::segmenter::testing::{repetitive, varied};
 
     fn both() -> [fn() -> Spring; 2] {
-        [|| Spring::original(50_000), || Spring::adapted(256)]
+        [|| Spring::original(50_000), || Spring::adapted(256, 1 << 20)]
     }
 
     proptest! {
@@ -229,7 +240,7 @@ mod tests {
                 .collect()
         };
         assert_eq!(lengths(Spring::original(50_000)), [20_000]);
-        let adapted = lengths(Spring::adapted(256));
+        let adapted = lengths(Spring::adapted(256, 1 << 20));
         assert!(adapted.len() > 70 && adapted.iter().all(|&n| n <= 256), "{adapted:?}");
     }
 

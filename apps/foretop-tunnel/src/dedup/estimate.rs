@@ -1,6 +1,6 @@
 //! `foretop dedup estimate`: each method's encoder over files, one after the other.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use text::Table;
 use text::help::examples;
 use units::ByteCount;
 
-/// Greatest number of bytes that can be flushed at once.
+/// Greatest number of bytes that can be flushed at once, and the least memory.
 const FLUSH_MAX: u64 = 1 << 20;
 
 /// Show the savings of each method of finding redundancy on these files, sent one after the other
@@ -56,6 +56,11 @@ pub struct Estimate {
     /// The number of bytes after which all that was read is flushed, at most 1MiB
     #[arg(long, value_name = "SIZE", default_value = "16KiB")]
     flush: ByteCount,
+
+    /// The memory for what a segmenter remembers, its index included; the oldest is forgotten, and new again when it
+    /// comes back. The queue of fifo-MIB and the window of zstd-N have their own size
+    #[arg(long, value_name = "SIZE", default_value = "1GiB")]
+    memory: ByteCount,
 
     /// The wire format of segments with ids: short heads and packed bytes, or the paper's table 18; other segmenters
     /// have their own
@@ -107,7 +112,14 @@ impl Estimate {
         if !(1..=FLUSH_MAX).contains(&n_flush) {
             return Err(Failure::usage(format!("--flush {} is not within 1B and 1MiB", self.flush)));
         }
+        if self.memory.bytes() < FLUSH_MAX {
+            return Err(Failure::usage(format!("--memory {} is below 1MiB", self.memory)));
+        }
+        let n_memory = usize::try_from(self.memory.bytes()).unwrap_or(usize::MAX);
         let shape = self.shape()?;
+        // Every method reads the files again: those that shrink meanwhile would make rows of different data.
+        let lengths = self.files.iter().map(|path| fs::metadata(path).map_or(0, |metadata| metadata.len()));
+        let lengths: Vec<u64> = lengths.collect();
         let compared: &[Method] = match (&self.segmenter[..], shape) {
             ([], None) => &Method::COMPARED,
             ([], Some(_)) => &Method::OF_PIXELS,
@@ -116,7 +128,7 @@ impl Estimate {
         let mut rows = Vec::new();
         for &method in compared {
             let level = level_of(method, self.level);
-            let mut estimator = Estimator::new(method, level, shape)
+            let mut estimator = Estimator::new(method, level, shape, n_memory)
                 .map_err(|error| Failure::usage(format!("{error}, with --width and --height")))?;
             if self.wire == OnWire::Paper {
                 let told = format!(
@@ -126,8 +138,19 @@ impl Estimate {
             }
             rows.push(row(method, level, estimator, &self.files, n_flush as usize)?);
         }
+        for (path, length) in self.files.iter().zip(lengths) {
+            let left = fs::metadata(path).map_or(0, |metadata| metadata.len());
+            if left < length {
+                let name = text::printable(&path.display().to_string());
+                eprintln!(
+                    "foretop dedup: warning: `{name}` shrank from {length} to {left} bytes while it was read, so the rows may be of different data"
+                );
+            }
+        }
         match self.format {
-            Format::Table => written(write!(out, "{}\n{}", table(&rows), conclusion(&rows))),
+            Format::Table => {
+                written(write!(out, "{}\n{}{}", table(&rows), conclusion(&rows), forgotten(&rows, self.memory)))
+            }
             Format::Json => rows.iter().try_for_each(|row| written(writeln!(out, "{}", row.json()))),
         }
     }
@@ -234,6 +257,7 @@ impl Row {
             "matches": tally.n_matches,
             "wire_bytes": tally.n_wire,
             "entries": self.found.n_entries,
+            "has_forgotten": self.found.has_forgotten,
             "cpu_seconds": self.cpu_seconds,
         })
     }
@@ -257,6 +281,16 @@ fn conclusion(rows: &[Row]) -> String {
         "nearly all that is saved comes from packing each part by itself"
     };
     format!("{told}Only {known} of it was there before: {why}.\n")
+}
+
+/// Returns a sentence about the segmenters that have forgotten data, if there are any.
+fn forgotten(rows: &[Row], memory: ByteCount) -> String {
+    let names: Vec<String> =
+        rows.iter().filter(|row| row.found.has_forgotten).map(|row| format!("{}", row.method)).collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    format!("Forgot the oldest data, because --memory {memory} was not enough: {}.\n", names.join(", "))
 }
 
 fn table(rows: &[Row]) -> Table {

@@ -1,18 +1,20 @@
 //! `foretop dedup estimate` on files of this project.
 
-use std::process::{Command, Output};
+use std::fs;
+use std::process::{Command, Output, Stdio};
 
 use dedup::segmenter::{Field, Static};
 use dedup::two_level::{Exchange, Settings, Wire};
+use rustix::fs::{CWD, Mode, mkfifoat};
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_foretop-dedup"));
+    command.arg("estimate").args(arguments).current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    command
+}
 
 fn estimate(arguments: &[&str]) -> Output {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-    Command::new(env!("CARGO_BIN_EXE_foretop-dedup"))
-        .arg("estimate")
-        .args(arguments)
-        .current_dir(root)
-        .output()
-        .unwrap()
+    command(arguments).output().unwrap()
 }
 
 #[test]
@@ -62,10 +64,40 @@ fn zstd_alone_has_the_level_of_its_program_and_says_so() {
 fn what_packs_well_by_itself_is_not_called_compressed() {
     let folder = tempfile::tempdir().unwrap();
     let zeros = folder.path().join("zeros");
-    std::fs::write(&zeros, vec![0; 1 << 20]).unwrap();
+    fs::write(&zeros, vec![0; 1 << 20]).unwrap();
     let output = estimate(&["--segmenter", "anchors-8", zeros.to_str().unwrap()]);
     let table = String::from_utf8(output.stdout).unwrap();
     assert!(table.contains("comes from packing each part by itself"), "{table}");
+}
+
+#[test]
+fn memory_is_bounded_and_what_was_forgotten_is_mentioned() {
+    let folder = tempfile::tempdir().unwrap();
+    let zeros = folder.path().join("zeros");
+    fs::write(&zeros, vec![0; 4 << 20]).unwrap();
+    let shown = |memory: &str| {
+        let output = estimate(&["--memory", memory, zeros.to_str().unwrap()]);
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(shown("1MiB").ends_with("--memory 1MiB was not enough: anchors-8.\n"), "{}", shown("1MiB"));
+    assert!(!shown("8MiB").contains("--memory"), "{}", shown("8MiB"));
+}
+
+#[test]
+fn a_file_that_shrinks_while_it_is_read_is_mentioned() {
+    let folder = tempfile::tempdir().unwrap();
+    let [gate, data] = ["gate", "data"].map(|name| folder.path().join(name));
+    mkfifoat(CWD, &gate, Mode::RUSR | Mode::WUSR).unwrap();
+    fs::write(&data, "x".repeat(1000)).unwrap();
+    let mut command = command(&["--segmenter", "anchors-8", gate.to_str().unwrap(), data.to_str().unwrap()]);
+    let running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // The gate opens once the program reads it.
+    let writer = fs::OpenOptions::new().write(true).open(&gate).unwrap();
+    fs::OpenOptions::new().write(true).open(&data).unwrap().set_len(10).unwrap();
+    drop(writer);
+    let output = running.wait_with_output().unwrap();
+    let warning = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && warning.contains("data` shrank from 1000 to 10 bytes"), "{warning}");
 }
 
 #[test]
@@ -76,7 +108,7 @@ fn the_papers_wire_is_what_an_exchange_over_it_takes() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()["wire_bytes"].as_u64().unwrap()
     };
-    let data = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.lock")).unwrap();
+    let data = fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.lock")).unwrap();
     let mut exchange =
         Exchange::new(Settings { n_field_max: 1 << 22, ..Settings::default() }, Wire::Paper, (1 << 30, 32));
     exchange.send(&Field::line(&data), &mut Static { n_bytes: 32 }).unwrap();
@@ -96,6 +128,7 @@ fn what_makes_no_sense_is_refused_with_what_would() {
     for (arguments, status, told) in [
         (&["--segmenter", "chunks", "README.md"][..], 2, "fastcdc-BYTES"),
         (&["--flush", "2MiB", "README.md"], 2, "1MiB"),
+        (&["--memory", "1KiB", "README.md"], 2, "1MiB"),
         (&["--level", "20", "README.md"], 2, "`paced`"),
         (&["--segmenter", "varg-16", "README.md"], 2, "--width"),
         (&["--width", "0", "--height", "5", "README.md"], 2, "no picture"),

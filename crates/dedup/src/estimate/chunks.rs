@@ -1,11 +1,10 @@
 //! Segments under two levels of fingerprints, as an estimate counts them: what is packed, or the published messages.
 
-use std::collections::HashSet;
-
 use super::{Shape, packed};
 use crate::encoder::Tally;
 use crate::gear::Key;
 use crate::group::HASH_BYTES;
+use crate::latest::LatestEntries;
 use crate::literals::Packer;
 use crate::segmenter::{Area, Field, Segmenter};
 use crate::two_level;
@@ -17,7 +16,7 @@ pub(super) struct Chunks {
     packer: Packer,
     /// Bytes that have not been cut yet.
     waiting: Vec<u8>,
-    known: HashSet<[u8; 16]>,
+    pub known: LatestEntries<[u8; 16], ()>,
     /// Whether table 18's messages are counted.
     is_on_paper: bool,
     pub tally: Tally,
@@ -40,9 +39,17 @@ impl Chunks {
     const ID_BYTES: usize = 5;
     /// Number of segments for each hash.
     const GROUP: usize = 20;
+    /// Memory of a known chunk: a hash in a table that is half full, while the next table is filled.
+    const ENTRY_BYTES: usize = 64;
 
-    pub fn new(segmenter: Option<Box<dyn Segmenter + Send>>, shape: Option<Shape>, packer: Packer) -> Self {
-        let (waiting, known, tally) = Default::default();
+    pub fn new(
+        segmenter: Option<Box<dyn Segmenter + Send>>,
+        shape: Option<Shape>,
+        packer: Packer,
+        n_memory: usize,
+    ) -> Self {
+        let (waiting, tally) = Default::default();
+        let known = LatestEntries::new(n_memory / Self::ENTRY_BYTES);
         Self { segmenter, shape, packer, waiting, known, is_on_paper: false, tally }
     }
 
@@ -50,11 +57,6 @@ impl Chunks {
     pub fn count_published(&mut self) -> bool {
         self.is_on_paper = self.segmenter.is_some();
         self.is_on_paper
-    }
-
-    /// Returns the number of different chunks.
-    pub fn n_entries(&self) -> usize {
-        self.known.len()
     }
 
     pub fn add(&mut self, data: &[u8], is_end: bool) {
@@ -122,7 +124,7 @@ impl Chunks {
                 area.put_meta(last, self.shape.is_none(), &mut head);
                 last = area;
                 let hash = Key::OPEN.hasher().update(&one).finalize();
-                let is_new = self.known.insert(*hash.as_bytes().first_chunk().expect("32 > 16"));
+                let is_new = self.known.insert(*hash.as_bytes().first_chunk().expect("32 > 16"), ());
                 if is_new && self.is_on_paper {
                     // A segment is sent whole.
                     self.tally.n_wire += (paper::SEGMENT + one.len()) as u64;

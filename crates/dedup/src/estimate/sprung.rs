@@ -18,6 +18,11 @@ impl Sprung {
         Self { spring, packer, tally: Tally::default() }
     }
 
+    /// Whether entries were forgotten for want of memory.
+    pub fn has_forgotten(&self) -> bool {
+        self.spring.has_forgotten()
+    }
+
     /// Returns the number of entries of the index.
     pub fn n_entries(&self) -> usize {
         self.spring.n_entries()
