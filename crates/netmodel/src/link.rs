@@ -179,6 +179,12 @@ impl Link {
         ByteCount::new(self.waiting_bytes)
     }
 
+    /// Returns the moment at which the last message so far leaves the wire.
+    #[must_use]
+    pub fn free_at(&self) -> Duration {
+        self.free_at
+    }
+
     /// Returns the rules of the link beside its delay.
     #[must_use]
     pub fn rules(&self) -> &Rules {

@@ -20,6 +20,7 @@ pub struct Counts {
     dropped: [AtomicU64; 3],
     dropped_bytes: AtomicU64,
     waiting_bytes: AtomicU64,
+    waiting_max_bytes: AtomicU64,
     /// Histogram of the delays with which messages were handed on, by the logarithm of the nanoseconds.
     late: [AtomicU64; PARTS * OCTAVES],
 }
@@ -39,6 +40,8 @@ pub struct Traffic {
     pub in_flight_bytes: u64,
     /// Bytes that wait for the wire or are on it, when the last message was sent.
     pub waiting_bytes: u64,
+    /// The most bytes that waited so far.
+    pub waiting_max_bytes: u64,
     /// Messages that a full queue dropped.
     pub n_dropped_queue: u64,
     /// Messages that got lost.
@@ -58,6 +61,7 @@ impl Counts {
         self.sent.fetch_add(1, Relaxed);
         self.sent_bytes.fetch_add(bytes, Relaxed);
         self.waiting_bytes.store(waiting_bytes, Relaxed);
+        self.waiting_max_bytes.fetch_max(waiting_bytes, Relaxed);
     }
 
     pub(crate) fn dropped(&self, why: Drop, bytes: u64) {
@@ -89,6 +93,7 @@ impl Counts {
             arrived_bytes: self.arrived_bytes.load(Relaxed),
             in_flight_bytes: sent_bytes.saturating_sub(gone_bytes),
             waiting_bytes: self.waiting_bytes.load(Relaxed),
+            waiting_max_bytes: self.waiting_max_bytes.load(Relaxed),
             n_dropped_queue: queue,
             n_dropped_loss: loss,
             n_dropped_ended: ended,
@@ -109,6 +114,7 @@ impl Default for Counts {
             dropped: Default::default(),
             dropped_bytes: AtomicU64::new(0),
             waiting_bytes: AtomicU64::new(0),
+            waiting_max_bytes: AtomicU64::new(0),
             late: std::array::from_fn(|_| AtomicU64::new(0)),
         }
     }

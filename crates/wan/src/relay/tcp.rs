@@ -28,9 +28,8 @@ const CONTROL_BYTES: ByteCount = ByteCount::new(40);
 /// Bytes of all flows together, each of which has an even share of it, within limits.
 const BYTES_MAX: usize = 512 << 20;
 const FLOW_BYTES: std::ops::RangeInclusive<usize> = READ_BYTES..=(16 << 20);
-/// Time that a flow waits that finds the link's queue full: what a link of 1 Gbit/s sends meanwhile is small beside its
-/// queue.
-const RETRY: Duration = Duration::from_micros(500);
+/// Greatest time that a flow waits that finds the link's queue full. It waits shorter for a queue that is empty before.
+const RETRY_MAX: Duration = Duration::from_micros(500);
 /// Bytes that have crossed and are not taken: with more, the source is not read.
 const UNREAD_BYTES_MAX: usize = 64 << 10;
 /// The key of the listener. A connection's are twice its number, and one more for the target's side.
@@ -224,16 +223,19 @@ impl Connections {
             return Ok(());
         }
         let way = self.ways.at(direction);
-        if way.is_full() {
+        let room = way.room();
+        if room == 0 {
             connection.flows.at(direction).is_held = true;
             let held = self.held.at(direction);
             held.push_back(number);
             if held.len() == 1 {
-                self.agenda.note(way.now() + RETRY, Due::Retry(direction));
+                self.agenda.note(way.retry_at(), Due::Retry(direction));
             }
             return Ok(());
         }
-        let n = match connection.source(direction).map(|side| (&side.stream).read(&mut self.buffer)) {
+        // More than the room would be a longer queue than the link has, for all of its flows.
+        let buffer = &mut self.buffer[..room.min(READ_BYTES)];
+        let n = match connection.source(direction).map(|side| (&side.stream).read(buffer)) {
             None => return Ok(()),
             Some(Ok(n)) => n,
             Some(Err(error)) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => return Ok(()),
@@ -258,7 +260,7 @@ impl Connections {
 
     /// Lets flows that were held read again, in turn, until the queue is full or none is left.
     fn retry(&mut self, direction: Direction) {
-        while !self.ways.at(direction).is_full() {
+        while self.ways.at(direction).room() > 0 {
             let Some(number) = self.held.at(direction).pop_front() else { return };
             let Some(connection) = self.connections.get_mut(&number) else { continue };
             connection.flows.at(direction).is_held = false;
@@ -266,7 +268,7 @@ impl Connections {
             self.keep_or_end(number, done);
         }
         if !self.held.at(direction).is_empty() {
-            let at = self.ways.at(direction).now() + RETRY;
+            let at = self.ways.at(direction).retry_at();
             self.agenda.note(at, Due::Retry(direction));
         }
     }
@@ -326,11 +328,20 @@ impl Carrier for Connections {
 }
 
 impl Way {
-    /// Whether sources have to wait. The queue's limit is kept here and not by the link, which would drop what is
-    /// beyond.
-    fn is_full(&mut self) -> bool {
-        let waiting = self.waiting();
-        waiting > ByteCount::default() && waiting >= self.queue
+    /// Returns the bytes that may be read, in whole pieces: 0 if sources have to wait. The queue's limit is kept here
+    /// and not by the link, which would drop what is beyond.
+    fn room(&mut self) -> usize {
+        let waiting = self.waiting().bytes();
+        let left = usize::try_from(self.queue.bytes().saturating_sub(waiting)).unwrap_or(usize::MAX);
+        let room = left / PIECE_BYTES * PIECE_BYTES;
+        // A piece that is alone is always taken.
+        if waiting == 0 { room.max(PIECE_BYTES) } else { room }
+    }
+
+    /// Returns the moment at which the queue is looked at again: before half of it has left, so that the wire is busy.
+    fn retry_at(&mut self) -> Duration {
+        let now = self.now();
+        now + RETRY_MAX.min(self.link.free_at().saturating_sub(now) / 2)
     }
 
     fn waiting(&mut self) -> ByteCount {

@@ -84,6 +84,38 @@ fn all_bytes_arrive_in_order_and_then_the_end() {
     assert!(received == sent, "{} of {} bytes, or in another order", received.len(), sent.len());
 }
 
+/// The bytes of one connection wait for those that were before them in the queue, and for no more: however many
+/// connections send, and whatever each of them has ready.
+#[test]
+fn a_queue_holds_no_more_than_its_limit() {
+    const QUEUE: u64 = 16 << 10;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut plan = plan(Protocol::Tcp, listener.local_addr().unwrap());
+    plan.there.bandwidth = "8Mbit/s".parse().ok();
+    plan.there.queue = Some(units::ByteCount::new(QUEUE));
+    let relay = start(&plan);
+    let sinks = thread::spawn(move || {
+        let sink = |stream: std::io::Result<TcpStream>| {
+            thread::spawn(move || std::io::copy(&mut stream.unwrap(), &mut std::io::sink()).unwrap())
+        };
+        let sinks: Vec<_> = listener.incoming().take(4).map(sink).collect();
+        sinks.into_iter().map(|sink| sink.join().unwrap()).sum::<u64>()
+    });
+    let senders = [(); 4].map(|()| {
+        let mut stream = TcpStream::connect(relay.address()).unwrap();
+        thread::spawn(move || stream.write_all(&[0; 100_000]).unwrap())
+    });
+    let there = &relay.directions()[0];
+    let longest = wait_until("all has arrived", PATIENCE, || {
+        let traffic = there.traffic();
+        (traffic.arrived_bytes == 400_000).then_some(traffic.waiting_max_bytes)
+    });
+    senders.into_iter().for_each(|sender| sender.join().unwrap());
+    assert_eq!(sinks.join().unwrap(), 400_000);
+    // How long the queue gets is up to the speed of this machine; that it is counted at all is not.
+    assert!((1..=QUEUE).contains(&longest), "{longest} bytes waited");
+}
+
 #[test]
 fn a_target_that_nobody_listens_at_ends_the_connection() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
