@@ -13,9 +13,9 @@ const WORTH_SAMPLING: f64 = 0.2;
 /// Share of the budget below which the cost of all must stay for a subsystem to be looked at more often again.
 const ROOM: f64 = 0.6;
 
-/// Intervals that a shed subsystem stays away before it is tried again; each time twice as many.
-const FIRST_REST: u32 = 8;
-const LONGEST_REST: u32 = 512;
+/// Intervals that a shed subsystem stays away before it is tried again: at least so many, because attaching costs as
+/// well, and at most so many, so that it is seen now and then whatever it costs.
+const REST: std::ops::RangeInclusive<f64> = 8.0..=512.0;
 
 /// The measure that is taken against a subsystem's cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,20 +39,15 @@ pub struct Load {
 #[derive(Clone, Debug)]
 pub struct Budget {
     cores: f64,
-    rests: Vec<Rest>,
-}
-
-#[derive(Clone, Debug)]
-struct Rest {
-    left: u32,
-    next: u32,
+    /// Intervals that each subsystem still stays away.
+    rests: Vec<u32>,
 }
 
 impl Budget {
     /// Builds a budget of `cores` of a core for `n_subsystems` subsystems together.
     #[must_use]
     pub fn new(cores: f64, n_subsystems: usize) -> Self {
-        Self { cores, rests: vec![Rest { left: 0, next: FIRST_REST }; n_subsystems] }
+        Self { cores, rests: vec![0; n_subsystems] }
     }
 
     /// Returns the share of a core that all subsystems together may take.
@@ -63,13 +58,14 @@ impl Budget {
 
     /// Returns the measure of each subsystem in the next interval. The dearest is sampled more thinly until all fit,
     /// and shed where that no longer helps. A subsystem that was shed rests, and is then tried at its highest weight.
+    /// The more it costs, the longer it rests, so that the mean over its rest and its trial is within the budget.
     pub fn plan(&mut self, loads: &[Load]) -> Vec<Measure> {
         let mut costs: Vec<SubsystemCost> = loads.iter().map(|load| load.cost).collect();
         let mut plan: Vec<Measure> = loads.iter().map(|load| load.measure).collect();
         for (rest, measure) in self.rests.iter_mut().zip(&mut plan) {
             if *measure == Measure::Shed {
-                rest.left = rest.left.saturating_sub(1);
-                if rest.left == 0 {
+                *rest = rest.saturating_sub(1);
+                if *rest == 0 {
                     *measure = Measure::Weight(WEIGHT_MAX);
                 }
             }
@@ -79,6 +75,7 @@ impl Budget {
             self.relax(&costs, &mut plan);
             return plan;
         }
+        let mut shed = Vec::new();
         while total(&costs) > self.cores {
             let dearest = (0..costs.len()).filter(|i| plan[*i] != Measure::Shed && costs[*i].cores() > 0.0);
             let Some(i) = dearest.max_by(|a, b| costs[*a].cores().total_cmp(&costs[*b].cores())) else { break };
@@ -92,11 +89,16 @@ impl Budget {
                 _ => {
                     plan[i] = Measure::Shed;
                     costs[i] = SubsystemCost::default();
-                    let rest = &mut self.rests[i];
-                    rest.left = rest.next;
-                    rest.next = (rest.next * 2).min(LONGEST_REST);
+                    shed.push(i);
                 }
             }
+        }
+        // All that are shed share what the others leave.
+        let n_shed = plan.iter().filter(|measure| **measure == Measure::Shed).count();
+        let room = (self.cores - total(&costs)) / n_shed as f64;
+        for i in shed {
+            let rest = loads[i].cost.cores() / room;
+            self.rests[i] = rest.ceil().clamp(*REST.start(), *REST.end()) as u32;
         }
         plan
     }
@@ -131,18 +133,30 @@ mod tests {
     }
 
     #[test]
-    fn what_sampling_cannot_make_cheaper_is_shed_and_tried_again_later() {
+    fn what_sampling_cannot_make_cheaper_is_shed_and_tried_again_as_often_as_the_budget_allows() {
         let mut budget = Budget::new(0.01, 1);
-        let mut measure = budget.plan(&[load(0.05, 0.01, Measure::Weight(1))])[0];
-        assert_eq!(measure, Measure::Shed);
-        let mut n_resting = 0;
-        while measure == Measure::Shed {
-            measure = budget.plan(&[load(0.0, 0.0, measure)])[0];
-            n_resting += 1;
-        }
-        assert_eq!((n_resting, measure), (FIRST_REST, Measure::Weight(WEIGHT_MAX / 2)));
-        budget.plan(&[load(0.05, 0.0, measure)]);
-        assert_eq!(budget.rests[0].left, 2 * FIRST_REST);
+        let mut rests = |cores| {
+            let mut measure = budget.plan(&[load(cores, 0.01, Measure::Weight(1))])[0];
+            assert_eq!(measure, Measure::Shed);
+            let mut n_resting = 0;
+            while measure == Measure::Shed {
+                measure = budget.plan(&[load(0.0, 0.0, measure)])[0];
+                n_resting += 1;
+            }
+            assert_eq!(measure, Measure::Weight(WEIGHT_MAX / 2));
+            n_resting
+        };
+        assert_eq!([0.04, 0.04, 0.04, 0.04].map(&mut rests), [8; 4], "however often");
+        assert_eq!([0.19, 90.0].map(rests), [20, 512]);
+    }
+
+    #[test]
+    fn those_that_are_shed_share_what_the_others_leave() {
+        let mut budget = Budget::new(0.01, 3);
+        let on = Measure::Weight(1);
+        let plan = budget.plan(&[load(0.1, 0.0, on), load(0.004, 0.0, on), load(0.2, 0.0, on)]);
+        assert_eq!(plan, [Measure::Shed, on, Measure::Shed]);
+        assert_eq!(budget.rests, [34, 0, 67]);
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub struct Figures {
 }
 
 /// A point in an interval.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PointSummary {
     /// Its number in the subsystem.
     pub point: usize,
@@ -125,6 +125,20 @@ impl Account {
         summary.contradictions = contradictions(self.subsystem, &reading);
         self.sliding.push_back(reading.clone());
         self.last = reading;
+        Ok(summary)
+    }
+
+    /// Summarizes an interval in which probes were off but for its first moment: no figures, because those of a moment
+    /// say nothing of the interval. Sliding averages begin again.
+    ///
+    /// # Errors
+    /// As [`Account::advance`].
+    pub fn skip(&mut self, reading: Reading) -> Result<Summary, Error> {
+        let mut summary = self.advance(reading)?;
+        for point in &mut summary.points {
+            *point = PointSummary { point: point.point, ..PointSummary::default() };
+        }
+        self.sliding = [self.last.clone()].into();
         Ok(summary)
     }
 
@@ -279,6 +293,17 @@ mod tests {
         assert_eq!((all.count, all.life_count), (Some(10), Some(20)));
         assert_eq!((all.sliding_mean_ns, all.life_mean_ns), (Some(400.0), Some(250.0)));
         assert_eq!(all.sliding_per_sec, Some(0.2));
+    }
+
+    #[test]
+    fn a_skipped_interval_has_no_figures_and_is_in_no_average() {
+        let s = 1_000_000_000;
+        let mut account = Account::begin(find("fs").unwrap(), reading(0, 0, 0, Flight::default()));
+        let skipped = account.skip(reading(10 * s, 6, 1000, Flight::default())).unwrap();
+        assert_eq!(skipped.points[0], PointSummary::default());
+        let summary = account.advance(reading(20 * s, 106, 5000, Flight::default())).unwrap();
+        let all = &summary.points[0].all;
+        assert_eq!((all.count, all.sliding_per_sec), (Some(100), Some(10.0)));
     }
 
     #[test]

@@ -201,7 +201,11 @@ impl Watch {
     pub fn pull(&mut self) -> Result<Vec<Pulled>, Error> {
         let mut pulled = Vec::with_capacity(self.watched.len());
         for watched in &mut self.watched {
-            let summary = watched.account.advance(watched.arm.read()?)?;
+            let reading = watched.arm.read()?;
+            let summary = match watched.measure {
+                Measure::Shed => watched.account.skip(reading)?,
+                Measure::Weight(_) => watched.account.advance(reading)?,
+            };
             let cost = watched.price.of(&summary, watched.factor.unwrap_or(1.0));
             pulled.push(Pulled {
                 key: watched.key,
@@ -267,7 +271,7 @@ mod tests {
     use std::rc::Rc;
 
     use super::*;
-    use crate::{Reading, Toll};
+    use crate::{Counters, Reading, Toll};
 
     /// Says whether its account is on; its programs ran twice as long as was expected of them.
     struct Twice(Rc<Cell<bool>>, u64);
@@ -279,7 +283,9 @@ mod tests {
 
         fn read(&mut self) -> Result<Reading, Error> {
             self.1 += 1_000;
-            Ok(Reading { at_ns: self.1, hits: vec![self.1 / 1_000], ..Reading::default() })
+            let hits = self.1 / 1_000;
+            let cells = [((0, 0), Counters { count: Some(hits), ..Counters::default() })].into();
+            Ok(Reading { at_ns: self.1, cells, hits: vec![hits], ..Reading::default() })
         }
 
         fn set_weight(&mut self, _: u32) -> Result<(), Error> {
@@ -305,6 +311,22 @@ mod tests {
         fn missing(&self) -> Vec<String> {
             Vec::new()
         }
+    }
+
+    #[test]
+    fn an_interval_without_probes_is_not_measured() {
+        let mut watch = Watch::new();
+        let toll = Toll { pass_ns: vec![100.0], event_ns: 0.0 };
+        let price = Price { paid: toll.clone(), seen: toll };
+        let arm = Box::new(Twice(Rc::default(), 0));
+        watch.add(Key { node: 0, name: "task" }, crate::find("task").unwrap(), arm, price).unwrap();
+        watch.keep(&Options { budget_cores: Some(0.01) });
+        let mut pulled = || watch.pull().unwrap().remove(0);
+        let counts = |pulled: &Pulled| pulled.summary.points[0].all.count;
+        let first = pulled();
+        assert_eq!((first.measure, counts(&first)), (Measure::Weight(1), Some(1)));
+        let second = pulled();
+        assert_eq!((second.measure, counts(&second)), (Measure::Shed, None));
     }
 
     #[test]

@@ -97,9 +97,11 @@ fn shown(pulled: &[Pulled], budget: Option<f64>) -> String {
     for one in pulled {
         text +=
             &format!("\n{}, {} ({})\n", one.summary.subsystem.title, span_ns(one.summary.span_ns() as f64), how(one));
-        text += &match one.summary.points.iter().all(|point| one.summary.is_quiet(point)) {
-            true => "  nothing happened\n".into(),
-            false => table(one).to_string(),
+        let is_quiet = one.summary.points.iter().all(|point| one.summary.is_quiet(point));
+        text += &match (one.measure, is_quiet) {
+            (Measure::Shed, _) => "  not measured\n".into(),
+            (_, true) => "  nothing happened\n".into(),
+            (_, false) => table(one).to_string(),
         };
         for (what, n) in one.summary.lost.iter().filter(|(_, n)| **n > 0) {
             text += &format!("  {n} {what}\n");
@@ -117,7 +119,7 @@ fn how(one: &Pulled) -> String {
     let cost = format!("{} of a core", percent(one.cost.cores()));
     match (one.source, one.measure) {
         ("proc", _) => "from /proc".into(),
-        (_, Measure::Shed) => "probes off: too dear for the budget".into(),
+        (_, Measure::Shed) => "probes off: too expensive for the budget".into(),
         (_, Measure::Weight(1)) => cost,
         (_, Measure::Weight(weight)) => format!("{cost}, one in {weight} sampled"),
     }
