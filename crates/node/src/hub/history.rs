@@ -28,6 +28,8 @@ pub(crate) struct TimeRange {
 /// The samples of a series in memory, or the moment at which they would begin.
 struct Recent {
     start: Timestamp,
+    /// The first sample in memory, also before the range.
+    first: Option<Timestamp>,
     samples: Vec<Mean>,
 }
 
@@ -42,7 +44,7 @@ impl Hub {
     ) -> Result<api::Samples, QueryError> {
         let (about, recent) = self.recent(id, range)?;
         let bucket = self.bucket(&about, range, recent.start, step)?;
-        let first = self.first(&about, range, recent.start)?.floor_to(bucket);
+        let first = self.first(&about, range, recent.first)?.floor_to(bucket);
         let range = TimeRange { from: range.from.max(first).min(range.to), ..range };
         let mut buckets = Buckets::new(range, bucket)?;
         if range.from < recent.start {
@@ -90,8 +92,10 @@ impl Hub {
         let about = entry.about.clone();
         // What a model has still to take is in the store alone.
         let Some((start, kept)) = entry.live.kept().filter(|_| entry.is_current()) else {
-            return Ok((about, Recent { start: range.to, samples: Vec::new() }));
+            return Ok((about, Recent { start: range.to, first: None, samples: Vec::new() }));
         };
+        let n_gaps = kept.iter().position(|sample| !sample.is_nan());
+        let first = n_gaps.map(|n_gaps| start + times(about.step, n_gaps as u64));
         let from = range.from.max(start);
         let n_passed = steps_within(from.saturating_since(start), about.step).min(kept.len() as u128) as usize;
         let labelled = kept.iter().enumerate().skip(n_passed);
@@ -100,7 +104,7 @@ impl Hub {
             .take_while(|sample| sample.time < range.to)
             .filter(|sample| !sample.mean.is_nan())
             .collect();
-        Ok((about, Recent { start, samples }))
+        Ok((about, Recent { start, first, samples }))
     }
 
     /// The step of an answer: the one asked for or as sampled, rounded up to a whole multiple of the series' own,
@@ -133,13 +137,13 @@ impl Hub {
         Ok(range.start < range.end && !self.ask(|store| read::minutes(store, about.key, range))?.is_empty())
     }
 
-    /// Nothing is known of the series before this.
-    fn first(&self, about: &About, range: TimeRange, memory: Timestamp) -> Result<Timestamp, QueryError> {
-        if range.from >= memory {
+    /// Returns the moment of the first sample of the series, or that of the range if there is an earlier one.
+    fn first(&self, about: &About, range: TimeRange, memory: Option<Timestamp>) -> Result<Timestamp, QueryError> {
+        if memory.is_some_and(|first| first <= range.from) {
             return Ok(range.from);
         }
-        let (minute, oldest) = self.ask(|store| Ok((read::first_minute(store, about.key)?, read::extent(store)?.0)))?;
-        Ok([minute, oldest].into_iter().flatten().fold(memory, Timestamp::min))
+        let stored = self.ask(|store| read::first_label_of(store, about.key))?;
+        Ok(stored.into_iter().chain(memory).min().unwrap_or(range.to))
     }
 
     /// Reads means from the store: from minute means if they are fine enough, from samples otherwise.

@@ -154,6 +154,25 @@ pub(crate) fn last_label_of(connection: &Connection, key: i64) -> rusqlite::Resu
     Ok(Some(last.max(sealed).map_or(minute + MINUTE - Duration::from_nanos(1), Timestamp::from_nanos)))
 }
 
+/// The first label of one series: that of a sample, or of the minute or hour whose mean is all that is left of it.
+pub(crate) fn first_label_of(connection: &Connection, key: i64) -> rusqlite::Result<Option<Timestamp>> {
+    let first_in = |from: i64, to: i64| {
+        let first = "SELECT min(t_ns) FROM sample WHERE t_ns >= ?1 AND t_ns < ?2 AND series = ?3";
+        connection.prepare_cached(first)?.query_row([from, to, key], |row| row.get::<_, Option<i64>>(0))
+    };
+    let Some(minute) = first_minute(connection, key)? else {
+        // Every sample before this is in a minute.
+        let until = connection.query_row("SELECT minutes_until_ns FROM progress", [], |row| row.get(0))?;
+        return Ok(first_in(until, i64::MAX)?.map(Timestamp::from_nanos));
+    };
+    let labels = minute.as_nanos()..(minute + MINUTE).as_nanos();
+    let sealed = parts(connection, stretch_of(minute), key)?;
+    let sealed = sealed.iter().flat_map(|(_, samples)| samples).map(|(t_ns, _)| *t_ns);
+    let sealed = sealed.filter(|t_ns| labels.contains(t_ns)).min();
+    let first = sealed.into_iter().chain(first_in(labels.start, labels.end)?).min();
+    Ok(Some(first.map_or(minute, Timestamp::from_nanos)))
+}
+
 /// Hands out every sample from `from` on, of all series: moment, key, value. Those of a series are in no order, and
 /// may come twice.
 pub(crate) fn all_samples(
