@@ -45,6 +45,7 @@ use crate::engine::{Engine, Entry, FeedPlan, Next};
 use crate::fitter;
 use crate::schedule::Due;
 use crate::store::{Batch, Moment, Store};
+use crate::warnings::Lookout;
 
 /// Ticks that a slow reader may lag behind before it misses some.
 const TICKS_KEPT: usize = 64;
@@ -119,6 +120,8 @@ pub(crate) struct Hub {
     places: Arc<Semaphore>,
     listeners: Listeners,
     board: Mutex<warnings::Board>,
+    /// The outlooks of rules: whoever asks a rule's question is answered from the same one.
+    lookout: Mutex<Lookout>,
     book: Mutex<rules::Book>,
 }
 
@@ -147,6 +150,7 @@ impl Hub {
             places: Arc::new(Semaphore::new(READERS_MAX)),
             listeners,
             board: Mutex::default(),
+            lookout: Mutex::default(),
             book: Mutex::default(),
         };
         hub.let_catch_up(behind);

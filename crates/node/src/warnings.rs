@@ -27,7 +27,7 @@ use crate::hub::{Asked, Hub};
 use crate::schedule::times;
 use excursions::Excursions;
 use kept::{File, Kept, Stood};
-use lookout::{Limits, Lookout};
+pub(crate) use lookout::Lookout;
 pub(crate) use page_rules::PageRules;
 pub use rules_file::{RulesFile, RulesFileError};
 use watched::{Drawn, Watched};
@@ -71,7 +71,6 @@ pub(crate) struct Warden {
     hub: Arc<Hub>,
     rules: Option<RulesFile>,
     watched: Vec<Watched>,
-    lookout: Lookout,
     excursions: Option<Excursions>,
     posts: Vec<Post>,
     /// Changes that no post has yet.
@@ -127,10 +126,10 @@ impl Warden {
             hub.keep_rules(PageRules::open(directory));
         }
         rules.iter().for_each(|file| hub.tell_file_rules(file.rules().rules()));
+        *hub.lookout() = Lookout::default();
         let mut warden = Self {
             rules,
             watched: Vec::new(),
-            lookout: Lookout::new(Limits::default()),
             excursions: excursions.then(Excursions::default),
             posts: posts.collect::<Result<_, _>>()?,
             changes: Vec::new(),
@@ -151,8 +150,8 @@ impl Warden {
 
     /// Limits the warden to fewer outlooks.
     #[cfg(test)]
-    pub(crate) fn limited_to(mut self, n_running: usize, n_steps: usize) -> Self {
-        self.lookout = Lookout::new(Limits { n_running, n_steps });
+    pub(crate) fn limited_to(self, n_running: usize, n_steps: usize) -> Self {
+        *self.hub.lookout() = Lookout::new(lookout::Limits { n_running, n_steps });
         self
     }
 
@@ -165,7 +164,7 @@ impl Warden {
         self.watched = rules.into_iter().map(watched).collect();
         let now = self.hub.now();
         self.changes.extend(stood.into_values().filter_map(|gone| Some(gone.told?.over(now))));
-        self.lookout.want(self.watched.iter().map(|watched| &watched.rule));
+        self.hub.lookout().want(self.watched.iter().map(|watched| &watched.rule));
     }
 
     /// Looks once, and tells.
@@ -206,8 +205,11 @@ impl Warden {
         let mut watched: Vec<&mut Watched> = self.watched.iter_mut().collect();
         watched.sort_by_cached_key(|watched| (watched.asked(), watched.key()));
         let mut drawn = Drawn::default();
-        watched.into_iter().for_each(|watched| watched.ask(&self.hub, &mut self.lookout, &mut drawn, now));
-        self.lookout.end_look();
+        for watched in watched {
+            // Locked for one rule at a time, so that whoever asks the same question waits for no more than that.
+            watched.ask(&self.hub, &mut self.hub.lookout(), &mut drawn, now);
+        }
+        self.hub.lookout().end_look();
     }
 
     /// Takes over the rules that have changed, and says what is wrong with their file.

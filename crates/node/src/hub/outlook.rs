@@ -6,7 +6,7 @@ use picture::Picture;
 use predict::Scale;
 use statistics::Interval;
 use units::{Confidence, span};
-use warn::{Expression, Question, Statement, View, no_sample_since};
+use warn::{Answer, Expression, Question, Statement, View, no_sample_since};
 
 use super::history::TimeRange;
 use super::past::{Past, Pasts, bad};
@@ -130,7 +130,7 @@ impl Hub {
     pub(crate) fn probability(&self, asked: &Asked) -> Result<api::Probability, QueryError> {
         let (past, question) = self.question(asked)?;
         let Asked { statement, lasting, .. } = asked;
-        let answer = warn::ask(past.history(), &question, SEED).ok_or_else(|| past.too_young())?;
+        let answer = self.answer(asked, &past, &question)?;
         // A ratio is not known while its divisor is 0, though its signals are.
         let (now, step) = (self.now(), past.step());
         let unknown = || no_sample_since(past.last().0 + step, step, now);
@@ -158,7 +158,7 @@ impl Hub {
     /// others were told, if they were. Blocks while the store is read.
     pub(crate) fn picture(&self, asked: &Asked, told: Option<f64>) -> Result<Picture, QueryError> {
         let (past, question) = self.question(asked)?;
-        let answer = warn::ask(past.history(), &question, SEED).ok_or_else(|| past.too_young())?;
+        let answer = self.answer(asked, &past, &question)?;
         let Asked { statement, within, lasting, .. } = asked;
         let now = past.origin() + past.step();
         let known: Vec<f64> = (0..past.n_steps()).map(|idx| past.value(idx)).collect();
@@ -172,6 +172,16 @@ impl Hub {
             line: question.line,
         };
         Ok(view.picture())
+    }
+
+    /// Answers a question from the outlook of the rule that asks it, if there is one: else from the past.
+    fn answer(&self, asked: &Asked, past: &Pasts, question: &Question) -> Result<Answer, QueryError> {
+        let Asked { statement, within, seasons, .. } = asked;
+        let of_rule = match seasons {
+            api::Seasons::Learned => self.lookout().answer(self, &statement.of, *within, question),
+            api::Seasons::Off => None,
+        };
+        of_rule.or_else(|| warn::ask(past.history(), question, SEED)).ok_or_else(|| past.too_young())
     }
 
     /// Returns the known past of a statement's signals, and the question about it.

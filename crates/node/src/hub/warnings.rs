@@ -10,6 +10,7 @@ use warn::Expression;
 use super::{Hub, QueryError};
 use crate::api;
 use crate::engine::about::{About, Concern};
+use crate::warnings::Lookout;
 
 /// The longest silence.
 const SILENCE_MAX: Duration = Duration::from_secs(30 * 86_400);
@@ -102,6 +103,11 @@ impl Hub {
     pub(crate) fn no_sample_since(&self, of: &Expression, now: Timestamp) -> Option<Timestamp> {
         let engine = self.engine();
         of.signals().iter().filter_map(|id| engine.get(id)?.no_sample_since(now)).min()
+    }
+
+    /// Locks the outlooks of rules.
+    pub(crate) fn lookout(&self) -> MutexGuard<'_, Lookout> {
+        self.lookout.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn board(&self) -> MutexGuard<'_, Board> {

@@ -248,7 +248,7 @@ mod tests {
             last: f64::NAN,
             next: start,
             begun: start,
-            worth: Vec::new(),
+            records: Vec::new(),
         };
         State::Asked { running: Box::new(running), sides: Vec::new() }
     }

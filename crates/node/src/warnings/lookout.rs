@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use warn::{Expression, Question, Rule, Statement};
+use warn::{Answer, Expression, Question, Rule, Statement};
 
 use super::running::Running;
 use crate::hub::{Hub, QueryError};
@@ -27,7 +27,7 @@ pub(super) fn key(rule: &Rule) -> Key {
 }
 
 #[derive(Debug)]
-pub(super) struct Lookout {
+pub(crate) struct Lookout {
     running: HashMap<Key, Running>,
     /// The statements that each outlook is asked, and the time for which each has to last.
     wanted: HashMap<Key, Vec<(Statement, Option<Duration>)>>,
@@ -49,6 +49,12 @@ pub(super) struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self { n_running: N_RUNNING_MAX, n_steps: N_STEPS_MAX }
+    }
+}
+
+impl Default for Lookout {
+    fn default() -> Self {
+        Self::new(Limits::default())
     }
 }
 
@@ -90,6 +96,22 @@ impl Lookout {
             }
         };
         Ok(Some(self.running.entry(key).insert_entry(running).into_mut()))
+    }
+
+    /// Answers a question about an expression up to this moment as the rule is answered that asks it; `None` if no rule
+    /// does, or the rule's outlook is not kept. Blocks while the store is read.
+    pub(crate) fn answer(
+        &mut self,
+        hub: &Hub,
+        of: &Expression,
+        within: Duration,
+        question: &Question,
+    ) -> Option<Answer> {
+        let running = self.running.get_mut(&(of.to_string(), within))?;
+        running.record(question)?;
+        // One that has to begin anew does so at the rule's next look.
+        running.go_on(hub).ok().filter(|goes_on| *goes_on)?;
+        running.answer(question)
     }
 
     /// Lets go of outlooks that were begun last until there is room, and gives others their turn.

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use predict::Worth;
+use predict::{Record, Worth};
 use units::Timestamp;
-use warn::{Expression, Foresight, Question, rehearse};
+use warn::{Answer, Chance, Expression, Foresight, Question, futures, rehearse};
 
 use super::SEED;
 use crate::hub::{Hub, Pasts, QueryError};
@@ -32,8 +32,8 @@ pub(super) struct Running {
     pub(super) next: Timestamp,
     /// Start of the next step when the outlook was made.
     pub(super) begun: Timestamp,
-    /// The worth of the answers to each question.
-    pub(super) worth: Vec<(Question, Worth)>,
+    /// The record of each question, as of the moment when the outlook was made.
+    pub(super) records: Vec<(Question, Record)>,
 }
 
 impl Running {
@@ -41,8 +41,6 @@ impl Running {
     pub(super) fn after(past: &Pasts, questions: &[Question]) -> Self {
         let step = past.step();
         let (foresight, records) = rehearse(past.history(), questions, N_MOMENTS, N_PATHS, SEED);
-        // For a day, so that what came lately is not to count.
-        let worth = records.iter().map(|record| record.worth(usize::MAX));
         let next = past.origin() + step;
         let (known, last) = past.last();
         Self {
@@ -55,7 +53,7 @@ impl Running {
             last,
             next,
             begun: next,
-            worth: questions.iter().copied().zip(worth).collect(),
+            records: questions.iter().copied().zip(records).collect(),
             unit: past.unit.clone(),
             range: past.range,
         }
@@ -63,7 +61,21 @@ impl Running {
 
     /// Returns the worth of an answer to a question.
     pub(super) fn worth(&self, question: &Question) -> Worth {
-        self.worth.iter().find(|(known, _)| known == question).map_or(Worth::FULL, |(_, worth)| *worth)
+        // The record is up to a day old, so that what came lately is not to count.
+        self.record(question).map_or(Worth::FULL, |record| record.worth(usize::MAX))
+    }
+
+    /// Returns the record of a question; `None` if no rule asks it.
+    pub(super) fn record(&self, question: &Question) -> Option<&Record> {
+        self.records.iter().find_map(|(known, record)| (known == question).then_some(record))
+    }
+
+    /// Answers a question that a rule asks.
+    pub(super) fn answer(&self, question: &Question) -> Option<Answer> {
+        let record = self.record(question)?.clone();
+        let futures = futures(&self.foresight, question.n_leads, SEED)?;
+        let chance = Chance::of(&futures, question, self.worth(question));
+        Some(Answer { chance, futures, seasons: self.foresight.found(), record })
     }
 
     /// Takes the steps that have ended; `false` when it has to begin anew. Blocks while the store is read.

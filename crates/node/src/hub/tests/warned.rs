@@ -168,6 +168,25 @@ fn what_goes_on_says_what_a_fresh_look_says() {
 }
 
 #[test]
+fn a_rule_and_whoever_asks_its_question_have_one_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = with_course(folder.path(), 300, |i| f64::from((i * i * 37 + i * 11) % 101));
+    let mut warden = warden(&world, folder.path(), &rule("high", "mine > 98"));
+    for value in [3.0, 50.0, 97.0] {
+        warden.look();
+        let of_rule = world.hub.warnings().rules[0].clone();
+        let statement = "mine > 98".parse().unwrap();
+        let asked = Asked { statement, within: 24 * STEP, lasting: None, seasons: api::Seasons::Learned };
+        let asked = world.hub.probability(&asked).unwrap();
+        assert_eq!((Some(asked.probability), Some(asked.after)), (of_rule.probability, of_rule.after));
+        assert_eq!(Some(asked.origin), of_rule.origin);
+        world.clock.pass(STEP);
+        let time = world.hub.now().floor_to(STEP);
+        world.hub.push("mine", &[PushedSample { time: Some(time), value: Some(value) }]).unwrap();
+    }
+}
+
+#[test]
 fn a_signal_that_will_leave_its_usual_range_is_told() {
     // It was at 430 once, and rises to there.
     let course = |i: u32| if i < 10 { 430.0 } else { f64::from(i) };
