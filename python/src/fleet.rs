@@ -29,12 +29,12 @@ use crate::samples::{check_finite, n_leads, read_row};
 ///
 /// Parameters
 /// ----------
-/// rows : array_like, dict or pandas.DataFrame
+/// rows : array_like, dict, pandas.DataFrame or polars.DataFrame
 ///     A row of samples for each series, all as long as each other, oldest first, with NaN for a gap; one that began
 ///     later has gaps in front. Of a DataFrame, each column is a series with the column's name, and its index is
 ///     continued as a Series' is by :func:`fit`. A long one has columns ``unique_id``, ``ds`` and ``y``, in any order
-///     of rows; series that end before the others have gaps at their ends. Of a dictionary, each entry is a series, and
-///     shorter ones begin later.
+///     of rows; series that end before the others have gaps at their ends. Of a polars frame, each column is a series.
+///     Of a dictionary, each entry is a series, and shorter ones begin later.
 /// spec : str
 ///     The model of all of them, as in ``"AR(16)"``; :func:`models` lists what there is.
 /// bounds : tuple of float or None, optional

@@ -95,6 +95,32 @@ def test_a_long_table_of_forecasts() -> None:
     assert plain["ds"].to_list() == [300, 301] * 3
 
 
+def test_columns_of_a_polars_frame_are_series() -> None:
+    polars = pytest.importorskip("polars", reason="polars is not installed")
+    frame = polars.DataFrame({"web": TRACE[:300], "db": [None, *TRACE[501:800]]})
+    fleet, expected = Fleet(frame, "AR(4)"), Fleet({name: frame[name].to_numpy() for name in frame.columns}, "AR(4)")
+    assert fleet.names == ["web", "db"]
+    assert_array_equal(fleet.forecast(9).mean, expected.forecast(9).mean)
+    fleet.step(polars.DataFrame({"db": [3, 4], "web": [1.5, None]}))
+    for step in [[1.5, 3.0], [np.nan, 4.0]]:
+        expected.step(step)
+    assert_array_equal(fleet.forecast(9).mean, expected.forecast(9).mean)
+    one = foretop.fit(frame["web"], "AR(4)").forecast(9)
+    assert_array_equal(one.mean, foretop.fit(TRACE[:300], "AR(4)").forecast(9).mean)
+    with pytest.raises(InputError, match="there is no series 'disk' among 2"):
+        fleet.step(polars.DataFrame({"disk": [1.0]}))
+
+
+def test_a_column_of_a_polars_frame_without_numbers_is_refused_with_what_to_do() -> None:
+    polars = pytest.importorskip("polars", reason="polars is not installed")
+    frame = polars.DataFrame({"at": INDEX[:300].to_numpy(), "web": TRACE[:300]})
+    with pytest.raises(InputError, match=r"`at` .* Datetime.*frame\.drop\('at'\), or .*\.to_pandas\(\)\.set_index"):
+        Fleet(frame, "AR(4)")
+    long = polars.DataFrame({name: LONG[name].to_numpy() for name in LONG})
+    with pytest.raises(InputError, match=r"pass a long frame as frame\.to_pandas\(\)"):
+        Fleet(long, "AR(4)")
+
+
 def test_series_are_met_by_name_or_position() -> None:
     fleet = Fleet(WIDE, "AR(4)")
     assert_array_equal(fleet.predictor("db").forecast(3).mean, fleet.predictor(1).forecast(3).mean)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from foretop._axis import Axis, axis_of, positions, spread
 from foretop._errors import InputError
 from foretop._index import is_clock_change, read_index
-from foretop._samples import Row, as_frame, is_pandas, row
+from foretop._samples import Row, as_frame, by_column, is_pandas, row
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -111,21 +111,30 @@ def read_steps(samples: Any, names: list[Any], is_named: bool, axis: Axis | None
     InputError
         If there is a sample of a series that there is not, or the index of a frame does not continue that of the series.
     """
+    columns = by_column(samples)
+    if columns is not samples:
+        _check_known(columns, names)
+        return np.ascontiguousarray(_steps(columns, names, len(samples)))
     samples = as_frame(samples)
     if _is_row_of_frame(samples):
         samples = samples.to_frame().T
     if is_pandas(samples, "DataFrame"):
         frame = wide(samples) if is_long(samples) else samples
         _check_known(frame.columns, names)
-        gap = np.full(len(frame), np.nan)
-        columns = [row(frame[name]) if name in frame.columns else gap for name in names]
-        steps = np.array(columns).reshape(len(names), len(frame)).T
+        steps = _steps(frame, names, len(frame))
         return np.ascontiguousarray(spread(steps, positions(frame.index, axis, first)))
     if isinstance(samples, Mapping) or (is_named and is_pandas(samples, "Series")):
         found = dict(samples.items())
         _check_known(found, names)
         samples = [found.get(name, np.nan) for name in names]
     return row(samples).reshape(1, -1)
+
+
+def _steps(table: Any, names: list[Any], n_steps: int) -> NDArray[np.float64]:
+    """Return a row for each step of a table by columns, with gaps for those that it does not have."""
+    gap = np.full(n_steps, np.nan)
+    columns = [row(table[name]) if name in table else gap for name in names]
+    return np.array(columns).reshape(len(names), n_steps).T
 
 
 def _is_row_of_frame(samples: Any) -> bool:

@@ -26,7 +26,7 @@ def fit(
 
     Parameters
     ----------
-    y : array_like, pandas.Series or DataFrame of one column
+    y : array_like, pandas or polars Series, or DataFrame of one column
         Evenly spaced samples, oldest first, with NaN or None for a gap. The index of a pandas object is continued by forecasts if it is
         of moments, of periods or of evenly spaced whole numbers.
     spec : str

@@ -1,4 +1,4 @@
-"""Samples as people have them: arrays, lists, pandas objects; read into rows of 64-bit floats."""
+"""Samples as people have them: arrays, lists, pandas and polars objects; read into rows of 64-bit floats."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def read_table(rows: Any) -> tuple[NDArray[np.float64], Axis | None, list[Any] |
     """
     from foretop import _frames
 
-    rows = as_frame(rows)
+    rows = as_frame(by_column(rows))
     if is_pandas(rows, "DataFrame"):
         is_long = _frames.is_long(rows)
         frame = _frames.wide(rows) if is_long else rows
@@ -59,6 +59,32 @@ def as_frame(rows: Any) -> Any:
         return rows
     columns = {name: samples.set_axis(read_index(samples.index)) for name, samples in rows.items()}
     return sys.modules["pandas"].DataFrame(columns)
+
+
+def by_column(table: Any) -> Any:
+    """Return a polars frame as a dictionary of its columns, and anything else as it is.
+
+    Raises
+    ------
+    InputError
+        If a column has no numbers, such as one of moments: a polars frame has no index, and long ones are read as pandas only.
+    """
+    polars = sys.modules.get("polars")
+    if polars is None or not isinstance(table, polars.DataFrame):
+        return table
+    for column in table:
+        if not column.dtype.is_numeric() and column.dtype != polars.Null:
+            cures = [f"leave it out, as in frame.drop({column.name!r})"]
+            if {"unique_id", "ds", "y"} <= set(table.columns):
+                cures = ["pass a long frame as frame.to_pandas()"]
+            elif column.dtype.is_temporal():
+                cures.append(f"pass frame.to_pandas().set_index({column.name!r})")
+            message = (
+                f"the column `{column.name}` of the polars frame is of type {column.dtype}; "
+                f"each column must be a series of numbers: {', or '.join(cures)}"
+            )
+            raise InputError(message, kind="Type", given=str(column.dtype))
+    return {column.name: column for column in table}
 
 
 def _stacked(rows: list[Row]) -> NDArray[np.float64]:

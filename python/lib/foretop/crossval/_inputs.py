@@ -14,7 +14,7 @@ from foretop import _native
 from foretop._errors import InputError
 from foretop._frames import is_long
 from foretop._frames import traces as long_traces
-from foretop._samples import Row, is_pandas, row
+from foretop._samples import Row, by_column, is_pandas, row
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,6 +52,7 @@ def trace_rows(traces: Traces, column: str | None) -> list[tuple[str, Row]]:
     """Return traces by name: columns, entries of a mapping, or what is in files and folders."""
     if isinstance(traces, (str, PathLike)):
         return _native.read_traces(fspath(traces), column)
+    traces = by_column(traces)
     if isinstance(traces, Mapping):
         return [(str(name), row(samples)) for name, samples in traces.items()]
     if is_pandas(traces, "Series"):
