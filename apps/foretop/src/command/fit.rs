@@ -12,6 +12,7 @@ use ranking::{Criterion, Ranking};
 use report::Report;
 use serde::Serialize;
 
+use super::predict::default_model;
 use crate::speakers::step_in_time;
 use command_line::argument::{SampleFile, TextOrJson};
 use command_line::failure::OrUsage;
@@ -22,6 +23,7 @@ use text::help::examples;
 /// The samples come from a file. Prints coefficients, likelihood, and tests of the one-step errors.
 #[derive(Args)]
 #[command(after_help = examples(&[
+    "foretop fit trace.csv",
     "foretop fit trace.csv --model 'ARFIMA(1,d,1)' --method ml",
     "foretop fit trace.csv --column cpu --model 'ARMA(0..4,0..4)' --model 'AR(1..16)' --by bic",
 ]))]
@@ -29,12 +31,13 @@ pub struct Fit {
     #[command(flatten)]
     source: SampleFile,
 
-    /// A model to fit, or several by ranges of orders, such as ARMA(0..4,0..4); may be repeated
-    #[arg(long, value_name = "TEXT", required = true)]
+    /// A model to fit, or several by ranges of orders, such as ARMA(0..4,0..4); may be repeated [default: AUTO, with
+    /// seasons of a day and a week or of a year if the samples have times and are long enough]
+    #[arg(long, value_name = "TEXT")]
     model: Vec<String>,
 
     /// The objective of fits, for models whose text does not state it
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, requires = "model")]
     method: Option<Method>,
 
     /// The criterion that ranks several models
@@ -66,6 +69,7 @@ impl Fit {
         let series = self.source.read()?;
         let samples = series.samples();
         let (spec, ranking) = match &specs[..] {
+            [] => (default_model(&series), None),
             [only] => (only.clone(), None),
             several => {
                 let (best, ranking) = Ranking::of(several, samples, self.by)?;

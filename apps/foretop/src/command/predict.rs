@@ -147,7 +147,7 @@ impl Predict {
 }
 
 /// Returns AUTO with the seasons that the step suggests, as far as the samples are long enough for them.
-fn default_model(series: &Series) -> Spec {
+pub(super) fn default_model(series: &Series) -> Spec {
     let suggested = series.grid().map_or(Periods::NONE, |grid| Periods::of_calendar(grid.step.length()));
     Spec::auto_with(suggested.known_in(series.samples().len()))
 }

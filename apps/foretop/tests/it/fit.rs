@@ -126,9 +126,22 @@ fn a_model_without_coefficients_still_has_errors() {
 }
 
 #[test]
+fn without_a_model_it_is_the_one_that_predict_takes() {
+    let hours = (0..24 * 28).map(|hour| (1 + hour / 24, hour % 24, 50 + (hour % 24) * 3 + hour * 7919 % 13));
+    let lines = hours.map(|(day, hour, value)| format!("2026-02-{day:02}T{hour:02}:00:00Z,{value}\n"));
+    let timed = format!("time,value\n{}", lines.collect::<String>());
+    for (input, model) in [(samples(), "AUTO"), (timed, "AUTO(24,168)")] {
+        let fitted = &run_with_input(&["fit", "-", "--format", "json"], &input).json()["fitted"];
+        let predicted = run_with_input(&["predict", "-", "--format", "json"], &input).json();
+        assert_eq!((&fitted["model"], &predicted["model"]), (&model.into(), &model.into()));
+        assert!(fitted["speakers"].as_array().is_some_and(|speakers| !speakers.is_empty()), "{fitted}");
+    }
+}
+
+#[test]
 fn what_makes_no_sense_exits_with_2() {
     let cases: [(&[&str], &str); 7] = [
-        (&[], "--model <TEXT>"),
+        (&["--method", "ml"], "--model <TEXT>"),
         (&["--model", "FOO(3)"], "unknown model `FOO`"),
         (&["--model", "AR(3..1)"], "`3..1` is not a range"),
         (&["--model", "MA(1,method=ml)", "--method", "ml"], "`MA(1,method=ml)` already names its method"),
