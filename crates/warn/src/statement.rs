@@ -100,6 +100,14 @@ pub enum StatementError {
         /// The text as written.
         given: String,
     },
+    /// A time behind the number.
+    #[error("`{given}` has a time in it; give that beside the statement, as `{word}` (`--{word}` on the command line)")]
+    Time {
+        /// The text after the comparison, as written.
+        given: String,
+        /// The word before the time.
+        word: String,
+    },
     /// The signal counts something else.
     #[error("`{signal}` is in {unit}, so it cannot be compared with `{given}`; write {example}")]
     Unit {
@@ -231,6 +239,9 @@ impl FromStr for Statement {
         let (number, unit) = given.split_at((1..=given.len()).rev().find(is_number).unwrap_or(0));
         let number = number.parse().ok().filter(|number: &f64| number.is_finite());
         let number = number.ok_or_else(|| StatementError::Number { given: given.to_owned() })?;
+        if let Some(word) = unit.split_whitespace().find(|word| ["within", "for"].contains(word)) {
+            return Err(StatementError::Time { given: given.to_owned(), word: word.to_owned() });
+        }
         Ok(Self { subject, of: of.parse()?, comparison, number, unit: unit.trim().to_owned() })
     }
 }
@@ -325,6 +336,14 @@ mod tests {
         assert!(message(r#"up{job="a = b"}"#).contains("compares nothing"));
         assert_eq!(["a = 3", "a=3", "a", "a > 3"].map(Statement::is_one), [true, false, false, true]);
         assert!(message("> 3").contains("names no signal"));
+        for (text, given, word) in
+            [("a > 3 within 1h", "3 within 1h", "within"), ("a < 2 % for 5 min", "2 % for 5 min", "for")]
+        {
+            assert!(
+                message(text).starts_with(&format!("`{given}` has a time in it"))
+                    && message(text).contains(&format!("--{word}"))
+            );
+        }
         assert!(message("p99(x) > 3").contains("`p99`"));
         assert!(message("x > many").contains("`many`"));
         assert!(message("x > 1e999").contains("1e999"));

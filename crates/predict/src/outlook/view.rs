@@ -18,8 +18,8 @@ const N_FIRST: f64 = 30.0;
 /// Lengths of a lead that have to pass until its errors are known.
 const N_KNOWN: f64 = 2.0;
 
-/// Lengths of a lead after which half of the median of its errors moves the forecast: all errors across one shift are on
-/// the same side.
+/// Lengths of a lead after which half of the median of its errors moves the forecast: all errors across one shift are
+/// on the same side.
 const N_BIAS: f64 = 5.0;
 
 /// So many standard deviations of errors that were not seen yet are no more than the reach of the series.
