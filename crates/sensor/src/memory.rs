@@ -29,9 +29,15 @@ pub(crate) struct Memory {
 
 impl Memory {
     pub(crate) fn open(root: &Path) -> Result<Memory, Absence> {
+        let file = KernelFile::open(root, "proc/meminfo")?;
+        let total = file.read(&mut Vec::new()).ok().and_then(|text| value_of(text, "MemTotal:"));
+        let available = Signal::listed(AVAILABLE, None);
         Ok(Memory {
-            file: KernelFile::open(root, "proc/meminfo")?,
-            available: Signal::only(AVAILABLE),
+            file,
+            available: Arc::new(match total {
+                Some(total) => available.up_to(total as f64 * KIB),
+                None => available,
+            }),
             swap_used: Signal::only(SWAP_USED),
             swap_free: Signal::only(SWAP_FREE),
         })

@@ -10,6 +10,8 @@ pub struct Signal {
     id: Arc<str>,
     family: Described,
     labels: Vec<Label>,
+    /// Maximum of this signal alone.
+    max: Option<f64>,
 }
 
 /// The name of a label and what stands for it: `interface`, `eth0`. Text without control characters.
@@ -29,7 +31,7 @@ impl Signal {
     #[must_use]
     pub fn only(family: &'static Family) -> Arc<Signal> {
         debug_assert!(family.label_name().is_none(), "{} needs a label", family.pattern);
-        Arc::new(Signal { id: (*family.pattern).into(), family: Described::Listed(family), labels: Vec::new() })
+        Arc::new(Signal::listed(family, None))
     }
 
     /// The signal of one core, interface or disk, called `name` by the kernel.
@@ -50,13 +52,19 @@ impl Signal {
             _ => (*family.pattern).into(),
         };
         let name = family.label_name().map(Into::into);
-        Signal { id, family: Described::Listed(family), labels: name.zip(label).into_iter().collect() }
+        Signal { id, family: Described::Listed(family), labels: name.zip(label).into_iter().collect(), max: None }
     }
 
     /// A signal that is not in the table. Its id, labels and what its family says are text without control characters.
     #[must_use]
     pub fn made(family: Arc<Family>, id: Arc<str>, labels: Vec<Label>) -> Signal {
-        Signal { id, family: Described::Made(family), labels }
+        Signal { id, family: Described::Made(family), labels, max: None }
+    }
+
+    /// Returns the signal with a maximum of its own, such as the memory that the host has.
+    #[must_use]
+    pub fn up_to(self, max: f64) -> Signal {
+        Signal { max: Some(max), ..self }
     }
 
     /// Returns the id of the signal: `net.eth0.received`. Text without control characters.
@@ -74,16 +82,17 @@ impl Signal {
         }
     }
 
-    /// Returns the range of the quantity, both ends included: that of its family, and never more cores than there are
-    /// threads.
+    /// Returns the range of the quantity, both ends included: that of its family, with the signal's own maximum if it
+    /// has one, and never more cores than there are threads.
     #[must_use]
     pub fn range(&self) -> Range {
         let family = self.family();
-        if !family.is_up_to_label() {
-            return family.range;
-        }
-        let mut limits = self.labels.iter().filter(|(name, _)| Some(&**name) == family.label_name());
-        let limit = limits.next().and_then(|(_, label)| label.parse::<u32>().ok()).map(f64::from);
+        let limit = if family.is_up_to_label() {
+            let label = self.labels.iter().find(|(name, _)| Some(&**name) == family.label_name());
+            label.and_then(|(_, label)| label.parse::<u32>().ok()).map(f64::from)
+        } else {
+            self.max
+        };
         Range { max: limit.or(family.range.max), ..family.range }
     }
 
@@ -153,6 +162,13 @@ mod tests {
         let labels = vec![("host".into(), "db1".into()), ("threads".into(), "4".into())];
         assert_eq!(Signal::made(family, "db1/cpu.availability.4".into(), labels).range().max, Some(4.0));
         assert_eq!(Signal::labelled(row("cpu.{core}.busy"), b"7").range().max, Some(1.0));
+    }
+
+    #[test]
+    fn a_maximum_is_of_its_signal_alone() {
+        let memory = |max| Signal::listed(row("memory.available"), None).up_to(max).range();
+        assert_eq!((memory(8e9).min, memory(8e9).max), (Some(0.0), Some(8e9)));
+        assert_eq!(Signal::only(row("memory.available")).range().max, None);
     }
 
     #[test]

@@ -26,6 +26,15 @@ fn a_recorded_machine_reads_as_written_down() {
 }
 
 #[test]
+fn no_more_memory_can_be_available_than_the_host_has() {
+    let mut recorded = Recorded::open("two_core_vm");
+    let mut readings = Readings::default();
+    read(&mut recorded.host, &mut readings, 0);
+    let of_memory = (&readings).into_iter().find(|(signal, _)| &**signal.id() == "memory.available");
+    assert_eq!(of_memory.unwrap().0.range().max, Some(24_684_084.0 * 1024.0));
+}
+
+#[test]
 fn all_cores_time_is_split_as_the_kernel_splits_it() {
     let [first, second, third] = Recorded::open("four_core_no_pressure").read_three(10);
     assert!(!first.contains_key("cpu.busy"), "a share needs two reads");
