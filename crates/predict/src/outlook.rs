@@ -60,7 +60,7 @@ use forecast::{Place, between};
 use grid::Grid;
 use level::Level;
 pub(crate) use rung::ENSEMBLE_LEAD_MAX;
-use rung::{N_CANDIDATES, OF_ENSEMBLE, OF_LAST, OF_NAIVE, Rung, Said};
+use rung::{N_CANDIDATES, OF_ENSEMBLE, OF_LAST, OF_LONG_NAIVE, OF_NAIVE, Rung, Said};
 use scale::{Spread, Transform};
 use season::{N_SEASON, Season, Step};
 
@@ -86,6 +86,10 @@ const AGE_YOUNG: u64 = 64;
 /// Periods without which nothing is said of a season.
 const N_PERIODS_MIN: f64 = 1.5;
 
+/// Longer periods without which nothing is said by the phase of one: what was there a period before has then been
+/// compared with three quarters of one.
+const N_LONG_PERIODS_MIN: f64 = 1.75;
+
 /// Known samples without which an outlook of its own has no forecast.
 const N_KNOWN_MIN: f64 = 4.0;
 
@@ -95,6 +99,9 @@ const N_BEGUN: f64 = 2.0;
 /// Share of the amount by which a sample is cut that the candidates count as farther apart: with normal errors, 95 %
 /// then reach to the sample.
 const OF_CUT: f64 = 0.5;
+
+/// A level that shifts was there a longer period before if the sample then was within this share of the shift.
+const WAS_THERE: f64 = 0.5;
 
 /// No sample counts for more: sums of squares of such are numbers still.
 const SAMPLE_MAX: f64 = 1e150;
@@ -269,9 +276,10 @@ impl Outlook {
         }
         let expected = self.seasonal_at(1);
         let was_whole = self.level.are_whole();
+        let week_ago = self.season.phase(self.clock, 1).naive[1];
         let shift = self.level.step(sample, expected);
         let [short, long] = self.level.season_means();
-        let step = Step { sample, short, long };
+        let step = Step { sample, short, long, moved: 0.0 };
         let changed = self.season.learn(self.clock, step, self.level.typical());
         self.clock += 1;
         let are_whole = self.level.are_whole();
@@ -280,7 +288,8 @@ impl Outlook {
         }
         if let Some(shift) = shift {
             self.season.shift(self.clock, shift);
-            self.rungs.iter_mut().for_each(|rung| rung.shift(shift.by));
+            let was_there = week_ago.is_none_or(|before| (sample - before).abs() < WAS_THERE * shift.by.abs());
+            self.rungs.iter_mut().for_each(|rung| rung.shift(shift.by, was_there));
         }
         self.forget(changed);
         if self.clock < AGE_YOUNG || self.clock.is_multiple_of(FIT_EVERY) {
@@ -439,10 +448,12 @@ impl Outlook {
 
     fn weigh(&mut self) {
         let mut of_last = 1.0;
+        let long = self.periods().0[1];
+        let is_long_known = long > 0.0 && self.clock as f64 > N_LONG_PERIODS_MIN * long;
         for rung in &mut self.rungs {
             // After a whole period the last sample seems good again, only because it has the same phase.
             let is_within_half = self.seasonal.is_none_or(|season| 2.0 * (rung.lead as f64) < season.period);
-            rung.weigh(if is_within_half { 1.0 } else { of_last });
+            rung.weigh(if is_within_half { 1.0 } else { of_last }, is_long_known);
             if is_within_half {
                 of_last = rung.weights[OF_LAST];
             }
@@ -465,7 +476,7 @@ impl Outlook {
             let own = dot(&candidates, &rung.weights);
             if self.seasonal.is_some_and(|season| ((self.clock + rung.lead as u64) as f64) < season.period) {
                 // Until a phase comes again, the last sample there is worth no more than the mean.
-                candidates[OF_NAIVE] = self.level.mean();
+                (candidates[OF_NAIVE], candidates[OF_LONG_NAIVE]) = (self.level.mean(), self.level.mean());
             }
             if self.level.drift().is_some() {
                 // Deviations from a mean that lags behind a drift say nothing of the season.
@@ -495,8 +506,8 @@ impl Outlook {
         Some(move |lead, probability| last + self.seasonal_at(lead) + drift.quantile(lead, probability))
     }
 
-    /// All regressors of a lead, and the last sample at the same phase.
-    fn features(&self, lead: usize) -> ([f64; N_FEATURES], Option<f64>) {
+    /// All regressors of a lead, and the last samples at the same phase.
+    fn features(&self, lead: usize) -> ([f64; N_FEATURES], [Option<f64>; 2]) {
         let phase = self.season.phase(self.clock, lead);
         let mut features = [0.0; N_FEATURES];
         features[..N_LEVELS].copy_from_slice(&self.level.features());
@@ -507,14 +518,15 @@ impl Outlook {
     fn candidates(
         &self,
         features: &[f64; N_FEATURES],
-        naive: Option<f64>,
+        naive: [Option<f64>; 2],
         ensemble: Option<f64>,
         lasting: &[f64; N_FEATURES],
         plain: &[f64; N_FEATURES],
     ) -> [f64; N_CANDIDATES] {
         let by = |coefficients| self.level.mean() + dot(features, coefficients);
         let lasting = by(lasting);
-        [lasting, by(plain), self.level.last(), naive.unwrap_or(lasting), ensemble.unwrap_or(lasting)]
+        let short = naive[0].unwrap_or(lasting);
+        [lasting, by(plain), self.level.last(), short, naive[1].unwrap_or(short), ensemble.unwrap_or(lasting)]
     }
 }
 

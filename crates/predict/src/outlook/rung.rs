@@ -14,14 +14,15 @@ use super::{N_FEATURES, N_LEVELS};
 /// Forecasts of one lead under way at once, at most: neighbouring ones of a long lead say nearly the same.
 const N_UNDER_WAY_MAX: usize = 32;
 
-/// Number of candidates: two ways to fit the regression, the last sample, the last one at the same phase, and the
-/// forecast of an ensemble of other models.
-pub(super) const N_CANDIDATES: usize = 5;
+/// Number of candidates: two ways to fit the regression, the last sample, the last ones at the same phase of the
+/// shortest and the longer period, and the forecast of an ensemble of other models.
+pub(super) const N_CANDIDATES: usize = 6;
 
-/// Indices of the last sample among the candidates, of the last one at the same phase, and of the ensemble.
+/// Indices of the last sample among the candidates, of the last ones at the same phase, and of the ensemble.
 pub(super) const OF_LAST: usize = 2;
 pub(super) const OF_NAIVE: usize = 3;
-pub(super) const OF_ENSEMBLE: usize = 4;
+pub(super) const OF_LONG_NAIVE: usize = 4;
+pub(super) const OF_ENSEMBLE: usize = 5;
 
 /// Longest lead at which the ensemble is a candidate: models of the last minutes have returned to their mean there.
 pub(crate) const ENSEMBLE_LEAD_MAX: usize = 256;
@@ -168,7 +169,9 @@ impl Rung {
             plain: [0.0; N_FEATURES],
             record: Means::NONE,
             lately: Means::NONE,
-            weights: [1.0 / N_CANDIDATES as f64; N_CANDIDATES],
+            weights: std::array::from_fn(
+                |idx| if idx == OF_LONG_NAIVE { 0.0 } else { 1.0 / (N_CANDIDATES - 1) as f64 },
+            ),
             pull: 0.0,
             disagreement: 0.0,
             others: Means::NONE,
@@ -260,9 +263,12 @@ impl Rung {
     }
 
     /// The level from which forecasts under way were made has moved. They are as wrong as they are, but nothing is
-    /// learned from that.
-    pub(super) fn shift(&mut self, by: f64) {
+    /// learned from that. If it was not there a longer period ago, forecasts from then are as wrong as it has moved.
+    pub(super) fn shift(&mut self, by: f64, was_there: bool) {
         self.said.iter_mut().for_each(|said| said.level += by);
+        if !was_there {
+            self.record.means[OF_LONG_NAIVE] += by.abs();
+        }
     }
 
     /// Sees what is under way from this level, and with these regressors of seasons by the step at which it was said.
@@ -465,9 +471,13 @@ impl Rung {
         }
     }
 
-    /// Finds the weights of the candidates anew; that of the last sample is `of_last_max` at most.
-    pub(super) fn weigh(&mut self, of_last_max: f64) {
-        let errors: [f64; N_CANDIDATES] = std::array::from_fn(|idx| self.record.means[idx]);
+    /// Finds the weights of the candidates anew; that of the last sample is `of_last_max` at most. Until a longer
+    /// period is known, nothing is said by its phase.
+    pub(super) fn weigh(&mut self, of_last_max: f64, is_long_known: bool) {
+        let mut errors = self.record.means;
+        if !is_long_known {
+            errors[OF_LONG_NAIVE] = f64::INFINITY;
+        }
         let least = errors.into_iter().fold(f64::INFINITY, f64::min);
         if self.n > 0.0 {
             // Where the least is 0, only those without an error have any weight.

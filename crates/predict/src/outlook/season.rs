@@ -53,16 +53,19 @@ pub(super) struct Phase {
     /// Values by each profile and at the same phase before: for the shortest period as deviations from the mean over
     /// one, for the longer one from the mean over that.
     pub(super) features: [f64; N_SEASON],
-    /// The last known sample at the same phase of the shortest period, grown by the trend on the way from there.
-    pub(super) naive: Option<f64>,
+    /// The last known sample at the same phase of the shortest period, grown by the trend on the way from there, and that
+    /// of the longer one as it was.
+    pub(super) naive: [Option<f64>; 2],
 }
 
-/// A sample, NaN for a gap, and the means over the last shortest and longest period.
+/// A sample, NaN for a gap, and the means over the last shortest and longest period then.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Step {
     pub(super) sample: f64,
     pub(super) short: f64,
     pub(super) long: f64,
+    /// What shifts of the level since then have added to the sample.
+    pub(super) moved: f64,
 }
 
 /// Means by phase.
@@ -86,7 +89,7 @@ impl Season {
             sharp: Profile::new(short, n_slots, MEMORY_SHORT),
             smooth: Profile::new(short, N_CELLS.min(n_slots), MEMORY_SHORT),
             long: Profile::new(long, n_long.min(long as usize), MEMORY_LONG),
-            past: vec![Step { sample: f64::NAN, short: f64::NAN, long: f64::NAN }; n_past],
+            past: vec![Step { sample: f64::NAN, short: f64::NAN, long: f64::NAN, moved: 0.0 }; n_past],
             trend: 0.0,
             search: Some(Search::new(periods, 0)),
             days: Days::none(),
@@ -187,7 +190,7 @@ impl Season {
     fn learn_profiles(
         &mut self,
         clock: u64,
-        Step { sample, short, long }: Step,
+        Step { sample, short, long, .. }: Step,
         [of_short, of_long]: [bool; 2],
         clip: f64,
     ) {
@@ -215,7 +218,8 @@ impl Season {
             *step = if age < n_new as u64 {
                 Step { short, long, ..*step }
             } else {
-                Step { sample: step.sample + by, short: step.short + by, long: step.long + by }
+                let Step { sample, short, long, moved } = *step;
+                Step { sample: sample + by, short: short + by, long: long + by, moved: moved + by }
             };
         }
     }
@@ -232,10 +236,10 @@ impl Season {
         Phase { features, naive }
     }
 
-    fn given(&self, clock: u64, lead: usize, step: u64) -> ([f64; N_GIVEN], Option<f64>) {
+    fn given(&self, clock: u64, lead: usize, step: u64) -> ([f64; N_GIVEN], [Option<f64>; 2]) {
         let [short, long] = self.periods.0;
         if short == 0.0 {
-            return ([0.0; N_GIVEN], None);
+            return ([0.0; N_GIVEN], [None; 2]);
         }
         let [of_short, of_long] = self.periods.0.map(|period| self.days.place(step, period));
         let (sharp, smooth) = (self.sharp.at(of_short), self.smooth.between(of_short));
@@ -243,11 +247,12 @@ impl Season {
         let naive = yesterday.map(|(before, known)| known.sample + (step - before) as f64 * self.trend);
         let deviation = yesterday.map_or(sharp, |(_, known)| known.sample - known.short);
         if long == 0.0 {
-            return ([sharp, smooth, deviation, 0.0, 0.0], naive);
+            return ([sharp, smooth, deviation, 0.0, 0.0], [naive, None]);
         }
         let of_long = if clock as f64 > long { self.long.between(of_long) } else { smooth };
-        let of_week = self.before(clock, lead, long).map_or(sharp, |(_, known)| known.sample - known.long);
-        ([sharp, smooth, deviation, of_long, of_week], naive)
+        let week_ago = self.before(clock, lead, long).map(|(_, known)| known);
+        let of_week = week_ago.map_or(sharp, |known| known.sample - known.long);
+        ([sharp, smooth, deviation, of_long, of_week], [naive, week_ago.map(|known| known.sample - known.moved)])
     }
 
     /// The growth in a step of the mean over the shorter period, over the last longer one before the end of step
@@ -282,8 +287,8 @@ impl Season {
 
 impl Step {
     fn is_sound(&self) -> bool {
-        let Self { sample, short, long } = self;
-        sample.is_nan() || [sample, short, long].iter().all(|value| value.is_finite())
+        let Self { sample, short, long, moved } = self;
+        moved.is_finite() && (sample.is_nan() || [sample, short, long].iter().all(|value| value.is_finite()))
     }
 }
 
