@@ -53,8 +53,8 @@ pub(super) struct Phase {
     /// Values by each profile and at the same phase before: for the shortest period as deviations from the mean over
     /// one, for the longer one from the mean over that.
     pub(super) features: [f64; N_SEASON],
-    /// The last known sample at the same phase of the shortest period, grown by the trend on the way from there, and that
-    /// of the longer one as it was.
+    /// The last known sample at the same phase of the shortest period, grown by the trend on the way from there, and
+    /// that of the longer one as it was.
     pub(super) naive: [Option<f64>; 2],
 }
 
@@ -64,7 +64,7 @@ pub(super) struct Step {
     pub(super) sample: f64,
     pub(super) short: f64,
     pub(super) long: f64,
-    /// What shifts of the level since then have added to the sample.
+    /// Amount that shifts of the level since then have added to the sample.
     pub(super) moved: f64,
 }
 
