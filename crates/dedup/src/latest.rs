@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_latest_half_is_kept_and_what_is_inserted_again_is_among_it() {
+    fn the_latest_half_stays_with_what_is_inserted_again() {
         let mut latest = LatestEntries::new(10);
         assert!((0..10).all(|key| latest.insert(key, key)) && latest.len() == 10);
         assert!(!latest.has_forgotten() && !latest.insert(0, 70));

@@ -6,7 +6,7 @@
 //! functions (`STT_GNU_IFUNC`): each time the dynamic linker binds such a symbol, it calls a resolver, and the program
 //! sees the null that this returns as an absent symbol.
 //!
-//! In the file they are plain functions; the library's own relocation makes them indirect, in memory. The linker
+//! They are plain functions in the file; the library's own relocation makes them indirect, in memory. The linker
 //! complains if it binds an indirect function of a library that it has not relocated yet, and the MPI library is
 //! relocated first. So the libraries that the program is linked with are bound to every name, as to plain functions.
 //!

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn round_moments_are_written_as_short_as_they_are_told_apart() {
+    fn round_moments_are_written_as_briefly_as_they_differ() {
         let begin = date(2026, 11, 29).at(15, 17, 12, 0);
         for (span, expected) in [
             (30.seconds(), "15:17:20, 15:17:30, 15:17:40"),

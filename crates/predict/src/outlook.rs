@@ -63,6 +63,7 @@ pub(crate) use rung::ENSEMBLE_LEAD_MAX;
 use rung::{N_CANDIDATES, OF_ENSEMBLE, OF_LAST, OF_LONG_NAIVE, OF_NAIVE, Rung, Said};
 use scale::{Spread, Transform};
 use season::{N_SEASON, Season, Step};
+use shift::Shift;
 
 pub use calendar::Calendar;
 pub use joint::Joint;
@@ -276,8 +277,8 @@ impl Outlook {
         }
         let expected = self.seasonal_at(1);
         let was_whole = self.level.are_whole();
-        let week_ago = self.season.phase(self.clock, 1).naive[1];
         let shift = self.level.step(sample, expected);
+        let was_there = shift.is_some_and(|shift| self.was_there(sample, shift));
         let [short, long] = self.level.season_means();
         let step = Step { sample, short, long, moved: 0.0 };
         let changed = self.season.learn(self.clock, step, self.level.typical());
@@ -288,7 +289,6 @@ impl Outlook {
         }
         if let Some(shift) = shift {
             self.season.shift(self.clock, shift);
-            let was_there = week_ago.is_none_or(|before| (sample - before).abs() < WAS_THERE * shift.by.abs());
             self.rungs.iter_mut().for_each(|rung| rung.shift(shift.by, was_there));
         }
         self.forget(changed);
@@ -296,6 +296,12 @@ impl Outlook {
             self.fit();
         }
         self.weigh();
+    }
+
+    /// Whether the level that a series has shifted to is the one that it had a longer period before, if that is known.
+    fn was_there(&self, sample: f64, shift: Shift) -> bool {
+        let before = self.season.phase(self.clock, 1).naive[1];
+        before.is_none_or(|before| (sample - before).abs() < WAS_THERE * shift.by.abs())
     }
 
     /// The shortest period, the longest one, or both are whole for the first time: what is under way is seen anew from

@@ -11,7 +11,7 @@ Everything that can be measured. Generated from the table in `crates/signal/src/
 
 A name in braces stands for each core, interface, disk or place where a file system is mounted. *Kind* is `gauge` for a value that is read as it is, and `rate`
 for the change of a counter over the time between two readings. A rate has no value at the first reading, after a reset of
-the counter, or after a device was absent. In a name, bytes that are not text, control characters and the backslash are
+the counter, or after a device was absent. The range of `memory.available` ends at the memory that the host has. In a name, bytes that are not text, control characters and the backslash are
 written as `\\xNN`.
 
 | signal | unit | kind | range | metric | what it says |

@@ -163,7 +163,9 @@ def estimate(
     flush: int = 16384,
     shape: tuple[int, int, int] | None = None,
 ) -> Estimate:
-    """Say what a method would send for bytes, and send nothing. At most 1 GiB is remembered; older bytes count as new again.
+    """Say what a method would send for bytes, and send nothing.
+
+    At most 1 GiB is remembered; older bytes count as new again.
 
     Parameters
     ----------

@@ -247,8 +247,8 @@ fn a_program_does_without_functions_that_the_library_lacks() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/mpi-tracer/tests/programs/optional.c");
     let program = Program::compiled("openmpi", &source);
     let file = program.folder.path().join("program");
-    let told = done(&["run", "-n", "2", "--machine", MACHINE, "--", file.to_str().unwrap()]);
-    assert_eq!(told.matches("0 0 0\n").count(), 2, "{told}");
+    let printed = done(&["run", "-n", "2", "--machine", MACHINE, "--", file.to_str().unwrap()]);
+    assert_eq!(printed.matches("0 0 0\n").count(), 2, "{printed}");
 }
 
 #[test]

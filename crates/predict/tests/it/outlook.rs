@@ -448,21 +448,3 @@ fn a_series_alone_is_drawn_as_without_others() {
     }
     assert_eq!(joint.paths(100, 8, 1), [outlook.paths(100, 8, 1)]);
 }
-
-/// The errors of a day and a half from the end of Friday on, of a load that rests at weekends, of which two are known.
-#[test]
-fn weekends_that_came_twice_come_again_whatever_the_weekday_of_the_first_sample() {
-    for first in 0..7 {
-        let load = |t: usize| {
-            let hour = std::f64::consts::PI * ((t % 24) as f64 - 6.0) / 12.0;
-            if (t / 24 + first) % 7 < 5 { 10.0 + 40.0 * hour.sin().max(0.0) } else { 10.0 }
-        };
-        let n = 24 * (14 + (12 - first) % 7);
-        let mut outlook = Outlook::new(Periods::new(&[24.0, 168.0]).unwrap(), 48);
-        let mut noise = Noise(first as u64 + 1);
-        (0..n).for_each(|t| outlook.step(load(t) + noise.next()));
-        let errors = outlook.quantiles(36, 0.5).into_iter().zip(n..).map(|(median, t)| (median - load(t)).abs());
-        let errors: Vec<f64> = errors.collect();
-        assert!(errors.iter().all(|error| *error < 5.0), "{first}: {errors:.1?}");
-    }
-}
