@@ -173,13 +173,18 @@ impl Meter {
 pub(crate) struct Times([u64; 10]);
 
 impl Times {
-    fn parse(line: &[u8]) -> Option<Times> {
+    pub(crate) fn parse(line: &[u8]) -> Option<Times> {
         let mut times = [0; 10];
         let mut counts = fields(line).skip(1);
         for time in &mut times {
             *time = number(counts.next()?)?;
         }
         Some(Times(times))
+    }
+
+    /// The time in programs and in the kernel on behalf of tasks, in the kernel's ticks.
+    pub(crate) fn of_tasks(self) -> u64 {
+        self.0[..3].iter().sum()
     }
 
     /// All the time there was. The last two are part of the first two and not counted again.

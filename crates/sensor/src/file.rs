@@ -4,7 +4,7 @@
 //! on reading a file that was replaced.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, Read},
     path::{Path, PathBuf},
 };
@@ -90,6 +90,28 @@ pub fn number(field: &[u8]) -> Option<u64> {
 pub fn value_of(text: &[u8], key: &str) -> Option<u64> {
     let mut found = lines(text).map(fields).filter_map(|mut line| (line.next()? == key.as_bytes()).then_some(line));
     number(found.next()?.next()?)
+}
+
+/// The text of the file at `path`, in place of what was in `text`; none if it cannot be read. What is longer than a page
+/// is cut there: no file of one process that is read here is.
+pub(crate) fn read_page<'t>(path: &Path, text: &'t mut Vec<u8>) -> Option<&'t [u8]> {
+    text.clear();
+    File::open(path).ok()?.take(4096).read_to_end(text).ok()?;
+    Some(text)
+}
+
+/// The numbers that are names in a directory, if it can be read.
+pub(crate) fn numbers_in(directory: &Path) -> Option<impl Iterator<Item = u32>> {
+    Some(fs::read_dir(directory).ok()?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()))
+}
+
+/// The lines of a `/proc/PID/cgroup`: the number of the hierarchy, its controllers with commas between, and the path of
+/// the process's group in it.
+pub(crate) fn hierarchies(text: &[u8]) -> impl Iterator<Item = (&[u8], &[u8], &[u8])> {
+    lines(text).filter_map(|line| {
+        let mut parts = line.splitn(3, |&byte| byte == b':');
+        Some((parts.next()?, parts.next()?, parts.next()?))
+    })
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 //! once and hands out every signal that comes from it. The crate reads no clock and starts no thread: the caller says
 //! what time it is. The exception is the probe of [`Host::start_hybrid`], which is off unless that is called.
 //!
+//! [`ProcessScan`] reads the processes, with a step of its own.
+//!
 //! Counters become rates over the time between two reads, so the first read of a counter gives nothing, and neither
 //! does one that went backwards.
 //!
@@ -38,11 +40,14 @@ mod load;
 mod memory;
 mod net;
 mod pressure;
+mod process;
 mod roster;
 mod swap;
+mod task_stat;
 mod tick;
 
 pub use core_share::CoreShare;
 pub use error::{OpenError, ReadError};
 pub use host::{Absent, Host, host_name, n_cores};
 pub use hybrid::{HybridError, HybridSettings};
+pub use process::{ControlGroup, ProcessReading, ProcessScan, Program, ProgramUsage, ScanReport, UsageInterval};

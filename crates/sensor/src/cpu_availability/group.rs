@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use crate::file::{fields, lines, number, value_of};
+use crate::file::{fields, hierarchies, number, value_of};
 
 use super::{
     model::{FULL_WEIGHT, Group},
@@ -201,15 +201,11 @@ impl Mount {
 
 /// The path in the text of a `/proc/PID/cgroup`, in the hierarchy that has the CPU in it.
 fn path_in(text: &[u8], version: Version) -> Option<&[u8]> {
-    lines(text).find_map(|line| {
-        let mut parts = line.splitn(3, |&byte| byte == b':');
-        let (number, mut controllers) = (parts.next()?, parts.next()?.split(|&byte| byte == b','));
-        let is_it = match version {
-            Version::V1 => controllers.any(|controller| controller == b"cpu"),
-            Version::V2 => number == b"0",
-        };
-        parts.next().filter(|_| is_it)
-    })
+    let mut found = hierarchies(text).filter(|(number, controllers, _)| match version {
+        Version::V1 => controllers.split(|&byte| byte == b',').any(|controller| controller == b"cpu"),
+        Version::V2 => *number == b"0",
+    });
+    found.next().map(|(_, _, path)| path)
 }
 
 /// The limit in cores that `cpu.max` says, if there is one.

@@ -7,11 +7,11 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs::{self, File},
-    io::Read,
     path::{Path, PathBuf},
     time::Duration,
 };
+
+use crate::file::{numbers_in, read_page};
 
 use super::{
     PERIOD,
@@ -201,10 +201,7 @@ impl Population {
     /// The text of a file below `/proc`, if it is there.
     fn file(&mut self, path: &str) -> Option<&[u8]> {
         self.n_reads += 1;
-        self.text.clear();
-        // These files have a line; what is longer than a page is no such file.
-        File::open(self.proc.join(path)).ok()?.take(4096).read_to_end(&mut self.text).ok()?;
-        Some(&self.text)
+        read_page(&self.proc.join(path), &mut self.text)
     }
 }
 
@@ -213,11 +210,6 @@ impl Now {
     fn is_fresh(self, then: Option<Duration>) -> bool {
         then.is_some_and(|then| self.at.saturating_sub(then) < PLACE_KEPT)
     }
-}
-
-/// The numbers that are names in a directory.
-fn numbers_in(directory: &Path) -> Option<impl Iterator<Item = u32>> {
-    Some(fs::read_dir(directory).ok()?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()))
 }
 
 impl Process {

@@ -1,9 +1,9 @@
-//! One task as the kernel describes it: `stat` and `schedstat` of a process or thread.
+//! One task as the scheduler sees it: `stat` and `schedstat` of a process or thread.
 //!
-//! Formats: `Documentation/filesystems/proc.rst`, table 1-4, and `Documentation/scheduler/sched-stats.rst`. Not parsed
-//! by the `procfs` crate, which allocates for a line of which eight fields are wanted.
+//! Formats: [`TaskStat`], and `Documentation/scheduler/sched-stats.rst`.
 
 use crate::file::{fields, number};
+use crate::task_stat::TaskStat;
 
 use super::model::FULL_WEIGHT;
 
@@ -65,18 +65,8 @@ impl Class {
 impl Nature {
     /// Parses the text of `stat`.
     pub(crate) fn parse(text: &[u8]) -> Option<Nature> {
-        // The name may contain blanks and parentheses; nothing after it does.
-        let after_name = text.iter().rposition(|&byte| byte == b')')? + 1;
-        let mut rest = fields(text[after_name..].trim_ascii_end());
-        // Field 3 is the first after the name. `nth` counts from the one taken last.
-        let used_ticks = number(rest.nth(14 - 3)?)?.checked_add(number(rest.next()?)?)?;
-        let nice: i8 = std::str::from_utf8(rest.nth(19 - 16)?).ok()?.parse().ok()?;
-        let n_threads = number(rest.next()?)?;
-        let started_ticks = number(rest.nth(22 - 21)?)?;
-        let core = number(rest.nth(39 - 23)?)?;
-        let policy = number(rest.nth(41 - 40)?)?;
-        let class = Class::of(policy, nice);
-        Some(Nature { started_ticks, n_threads, core, used_ticks, class })
+        let TaskStat { started_ticks, n_threads, core, used_ticks, policy, nice, .. } = TaskStat::parse(text)?;
+        Some(Nature { started_ticks, n_threads, core, used_ticks, class: Class::of(policy, nice) })
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod cpu_availability;
 mod hostile;
+mod process;
 mod recorded;
 mod root;
 mod scene;

@@ -1,0 +1,84 @@
+//! What programs used over an interval.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Program;
+
+/// Use of a program over an interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProgramUsage {
+    /// CPU time.
+    pub cpu: Duration,
+    /// Resident memory of its processes at the end of the interval, in bytes; shared pages count for each of them.
+    pub memory_bytes: u64,
+    /// Bytes read from disks; `None` if that of one of its processes may not be known.
+    pub read_bytes: Option<u64>,
+    /// Bytes written to disks, likewise.
+    pub written_bytes: Option<u64>,
+}
+
+/// Use of all programs over an interval.
+#[derive(Clone, Debug, Default)]
+pub struct UsageInterval {
+    /// Each program that used something or was there at the end, in the order of their names.
+    pub programs: Vec<(Arc<Program>, ProgramUsage)>,
+    /// CPU time that tasks used and no program accounts for; `None` if that is not known.
+    pub short_lived: Option<Duration>,
+}
+
+/// What a process used since it was read before. Bytes are `None` if they may not be known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Used {
+    pub ticks: u64,
+    pub bytes: Option<[u64; 2]>,
+}
+
+/// Sums over the processes of each program.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    of_program: BTreeMap<Arc<Program>, Used>,
+}
+
+impl Ledger {
+    /// Adds what a process of `program` used.
+    pub(super) fn add(&mut self, program: &Arc<Program>, used: Used) {
+        let nothing = Used { ticks: 0, bytes: Some([0; 2]) };
+        let sum = match self.of_program.get_mut(program) {
+            Some(sum) => sum,
+            None => self.of_program.entry(Arc::clone(program)).or_insert(nothing),
+        };
+        sum.ticks += used.ticks;
+        sum.bytes = sum.bytes.zip(used.bytes).map(|(sum, used)| [sum[0] + used[0], sum[1] + used[1]]);
+    }
+
+    /// Takes the sums out, and adds the resident memory of those processes that there are.
+    pub(super) fn take<'a>(
+        &mut self,
+        memory: impl Iterator<Item = (&'a Arc<Program>, u64)>,
+    ) -> Vec<(Arc<Program>, ProgramUsage)> {
+        let usage = |used: Used| ProgramUsage {
+            cpu: time_of(used.ticks),
+            memory_bytes: 0,
+            read_bytes: used.bytes.map(|[read, _]| read),
+            written_bytes: used.bytes.map(|[_, written]| written),
+        };
+        let sums = std::mem::take(&mut self.of_program);
+        let mut programs: BTreeMap<_, _> = sums.into_iter().map(|(program, used)| (program, usage(used))).collect();
+        for (program, bytes) in memory {
+            let usage = match programs.get_mut(program) {
+                Some(usage) => usage,
+                None => programs.entry(Arc::clone(program)).or_default(),
+            };
+            usage.memory_bytes += bytes;
+        }
+        programs.into_iter().collect()
+    }
+}
+
+/// The length of time that the kernel's ticks are.
+pub(super) fn time_of(ticks: u64) -> Duration {
+    let per_second = procfs::ticks_per_second();
+    Duration::from_nanos(u64::try_from(u128::from(ticks) * 1_000_000_000 / u128::from(per_second)).unwrap_or(u64::MAX))
+}
