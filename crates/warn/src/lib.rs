@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 mod ask;
+mod culprit;
 mod excursion;
 mod expression;
 mod foresight;
@@ -27,6 +28,7 @@ mod steps;
 mod trial;
 
 pub use ask::{Answer, Chance, Frame, History, ask, futures, rehearse};
+pub use culprit::{Attribution, CULPRIT_SHARE_MIN, ChangeMeasure, MinuteOfUse, attribute};
 pub use excursion::{Usual, base_rate};
 pub use expression::{Expression, ExpressionError};
 pub use foresight::Foresight;
