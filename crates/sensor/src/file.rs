@@ -92,8 +92,8 @@ pub fn value_of(text: &[u8], key: &str) -> Option<u64> {
     number(found.next()?.next()?)
 }
 
-/// The text of the file at `path`, in place of what was in `text`; none if it cannot be read. What is longer than a page
-/// is cut there: no file of one process that is read here is.
+/// Reads the file at `path` into `text`, in place of what was there; none if it cannot be read. A text longer than a
+/// page is cut: no file of one process that is read here is that long.
 pub(crate) fn read_page<'t>(path: &Path, text: &'t mut Vec<u8>) -> Option<&'t [u8]> {
     text.clear();
     File::open(path).ok()?.take(4096).read_to_end(text).ok()?;
@@ -105,8 +105,8 @@ pub(crate) fn numbers_in(directory: &Path) -> Option<impl Iterator<Item = u32>> 
     Some(fs::read_dir(directory).ok()?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()))
 }
 
-/// The lines of a `/proc/PID/cgroup`: the number of the hierarchy, its controllers with commas between, and the path of
-/// the process's group in it.
+/// The lines of a `/proc/PID/cgroup`: the number of the hierarchy, its controllers with commas between, and the path
+/// of the process's group in it.
 pub(crate) fn hierarchies(text: &[u8]) -> impl Iterator<Item = (&[u8], &[u8], &[u8])> {
     lines(text).filter_map(|line| {
         let mut parts = line.splitn(3, |&byte| byte == b':');

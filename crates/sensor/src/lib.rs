@@ -50,4 +50,4 @@ pub use core_share::CoreShare;
 pub use error::{OpenError, ReadError};
 pub use host::{Absent, Host, host_name, n_cores};
 pub use hybrid::{HybridError, HybridSettings};
-pub use process::{ControlGroup, ProcessReading, ProcessScan, Program, ProgramUsage, ScanReport, UsageInterval};
+pub use process::{ProcessCgroup, ProcessReading, ProcessScan, ProgramKey, ProgramUsage, ScanReport, UsageInterval};

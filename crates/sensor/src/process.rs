@@ -9,15 +9,15 @@ mod usage;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use place::ControlGroup;
+pub use place::ProcessCgroup;
 pub use scan::ProcessScan;
 pub use usage::{ProgramUsage, UsageInterval};
 
 /// A program: all processes of one name in one unit or container count as one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Program {
-    /// Name that the process gave itself, at most 15 bytes; of a thread of the kernel, the part before `/`. Bytes that
-    /// are no UTF-8 are written as `\xNN`. It can hold control characters.
+pub struct ProgramKey {
+    /// Name that the process gave itself, at most 15 bytes; of a thread of the kernel, the part before `/`. Bytes
+    /// that are no UTF-8 are written as `\xNN`. It can hold control characters.
     pub name: String,
     /// Name of the systemd service that runs it: `postgresql.service`.
     pub unit: Option<String>,
@@ -32,12 +32,12 @@ pub struct ProcessReading {
     pub pid: u32,
     /// Start of the process in the kernel's ticks since the host was started: tells it from others of its number.
     pub started_ticks: u64,
-    /// Name as in [`Program::name`], whole for a thread of the kernel.
+    /// Name as in [`ProgramKey::name`], whole for a thread of the kernel.
     pub name: String,
     /// Program of the process.
-    pub program: Arc<Program>,
+    pub program: Arc<ProgramKey>,
     /// Control group of the process.
-    pub group: Arc<ControlGroup>,
+    pub group: Arc<ProcessCgroup>,
     /// State as the kernel writes it: `R`, `S`, `D`, `Z`, …
     pub state: char,
     /// Number of its threads.
@@ -61,8 +61,9 @@ pub struct ScanReport {
     pub n_processes: usize,
     /// Number of processes whose turn it was, and that were left out because the budget was used up.
     pub n_left_out: usize,
-    /// CPU time per second that tasks used and no process accounts for, in cores: that of processes that lived shorter
-    /// than from one scan to the next. `None` before the second scan, and where not all processes can be seen.
+    /// CPU time per second that tasks used and no process accounts for, in cores: that of processes that lived
+    /// shorter than from one scan to the next. `None` before the second scan, and where not all processes can be
+    /// seen.
     pub short_lived_cores: Option<f64>,
     /// Length of time that `short_lived_cores` is over.
     pub short_lived_over: Duration,

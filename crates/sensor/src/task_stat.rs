@@ -1,7 +1,7 @@
 //! `stat` of a process or thread: its name, its state, and what it has used.
 //!
-//! Format: `Documentation/filesystems/proc.rst`, table 1-4. Not parsed by the `procfs` crate, which allocates for a line
-//! of which ten fields are wanted.
+//! Format: `Documentation/filesystems/proc.rst`, table 1-4. Not parsed by the `procfs` crate, which allocates for a
+//! line of which ten fields are wanted.
 
 use crate::file::{fields, number};
 

@@ -1,7 +1,7 @@
 //! Attribution of a change in the use of a resource to the programs that use it.
 //!
-//! The change from the beginning to the end of an interval, and the slope over it, are weighted sums of the minutes. So
-//! the parts of the programs add up to that of the whole, and what is left is that of all others.
+//! The change from the beginning to the end of an interval, and the slope over it, are weighted sums of the minutes.
+//! So the parts of the programs add up to that of the whole, and what is left is that of all others.
 
 use units::Timestamp;
 
@@ -47,18 +47,18 @@ pub enum ChangeMeasure {
 pub struct Attribution {
     /// Change of the whole, in the unit of the use; per hour for a slope.
     pub whole: f64,
-    /// Share of each program in the change, greatest first. A program that moved against it has a negative share. With
-    /// `others_ratio`, shares add up to 1.
+    /// Share of each program in the change, greatest first. A program that moved against it has a negative share.
+    /// With `others_ratio`, shares add up to 1.
     pub shares: Vec<(String, f64)>,
     /// Share of all that is in no minute by name.
     pub others_ratio: f64,
-    /// Program that accounts for [`CULPRIT_SHARE_MIN`] or more; `None` for nobody in particular, and for a change that
-    /// is no larger than the noise.
+    /// Program that accounts for [`CULPRIT_SHARE_MIN`] or more; `None` for nobody in particular, and for a change
+    /// that is no larger than the noise.
     pub culprit: Option<String>,
 }
 
-/// Returns the parts of programs in a change over `minutes`, which are in order. `None` for fewer than four minutes, and
-/// if nothing changed at all.
+/// Returns the parts of programs in a change over `minutes`, which are in order. `None` for fewer than four minutes,
+/// and if nothing changed at all.
 #[must_use]
 pub fn attribute(minutes: &[MinuteOfUse<'_>], measure: ChangeMeasure) -> Option<Attribution> {
     let weights = weights(minutes, measure)?;
@@ -185,7 +185,8 @@ mod tests {
     #[test]
     fn a_known_culprit_is_found_in_19_of_20_cases() {
         let culprit = |seed: u64| (seed % 12) as usize;
-        // A leak of one megabyte after another, and a jump in the middle; each beside a smaller growth of a neighbour.
+        // A leak of one megabyte after another, and a jump in the middle; each beside a smaller growth of a
+        // neighbour.
         let leak = |seed: u64, idx: usize, minute: usize| match idx {
             idx if idx == culprit(seed) => 10.0 * minute as f64,
             idx if idx == (culprit(seed) + 1) % 12 => 1.5 * minute as f64,

@@ -1,7 +1,7 @@
 //! Control groups of processes, and the units and containers that these belong to by their paths.
 //!
-//! Names are from paths alone: no socket of a container engine is asked. Forms of the paths: systemd(1), "Control group
-//! integration"; the cgroup drivers `cgroupfs` and `systemd` of runc and Kubernetes.
+//! Names are from paths alone: no socket of a container engine is asked. Forms of the paths: systemd(1), "Control
+//! group integration"; the cgroup drivers `cgroupfs` and `systemd` of runc and Kubernetes.
 
 use crate::file::hierarchies;
 
@@ -15,7 +15,7 @@ const ID_LEN: usize = 64;
 
 /// A control group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ControlGroup {
+pub struct ProcessCgroup {
     /// Path from the root of its hierarchy: `/system.slice/nginx.service`; empty if it is not known.
     pub path: String,
     /// Systemd service that it belongs to: the innermost one, within the container if it is in one.
@@ -24,9 +24,9 @@ pub struct ControlGroup {
     pub container: Option<String>,
 }
 
-impl ControlGroup {
+impl ProcessCgroup {
     /// Parses the text of a `/proc/PID/cgroup`.
-    pub(crate) fn parse(text: &[u8]) -> ControlGroup {
+    pub(crate) fn parse(text: &[u8]) -> ProcessCgroup {
         // Version 2 if it is in use, else systemd's hierarchy of version 1, else that with the deepest path.
         let rank = |number: &[u8], controllers: &[u8]| match (number, controllers) {
             (b"0", _) => 2,
@@ -39,10 +39,10 @@ impl ControlGroup {
             (is_below_root, is_below_root.then(|| (rank(number, controllers), depth(path))))
         };
         let best = hierarchies(text).max_by_key(|line| of_line(*line));
-        best.map_or_else(ControlGroup::default, |(_, _, path)| ControlGroup::at(&text_of(path)))
+        best.map_or_else(ProcessCgroup::default, |(_, _, path)| ProcessCgroup::at(&text_of(path)))
     }
 
-    fn at(path: &str) -> ControlGroup {
+    fn at(path: &str) -> ProcessCgroup {
         // The kernel says so of a group that was removed while a process was in it.
         let path = path.strip_suffix(" (deleted)").unwrap_or(path);
         let parts: Vec<&str> = path.split('/').collect();
@@ -50,7 +50,7 @@ impl ControlGroup {
             parts.iter().enumerate().rev().find_map(|(idx, part)| Some((idx, container_in(&parts[..idx], part)?)));
         let within = found.as_ref().map_or(&parts[..], |(idx, _)| &parts[idx + 1..]);
         let unit = within.iter().rev().find(|part| part.ends_with(".service"));
-        ControlGroup {
+        ProcessCgroup {
             path: path.to_owned(),
             unit: unit.map(|unit| (*unit).to_owned()),
             container: found.map(|(_, container)| container),
@@ -74,7 +74,8 @@ fn container_in(above: &[&str], part: &str) -> Option<String> {
     if id.len() != ID_LEN || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }
-    // The process that watches over a container of podman's or of CRI-O's is in a group of the same id, outside of it.
+    // The process that watches over a container of podman's or of CRI-O's is in a group of the same id, outside of
+    // it.
     if prefix.ends_with("conmon") {
         return None;
     }
@@ -98,7 +99,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, unit: Option<&str>, container: Option<&str>) {
-        let group = ControlGroup::parse(text.replace("ID", ID).as_bytes());
+        let group = ProcessCgroup::parse(text.replace("ID", ID).as_bytes());
         assert_eq!((group.unit.as_deref(), group.container.as_deref()), (unit, container), "{group:?}");
     }
 
@@ -145,9 +146,9 @@ mod tests {
     #[test]
     fn the_hierarchy_that_is_in_use_counts() {
         let text = b"9:name=systemd:/user.slice\n4:memory:/a/b/c\n0::/system.slice/a.service\n";
-        assert_eq!(ControlGroup::parse(text).path, "/system.slice/a.service");
-        assert_eq!(ControlGroup::parse(b"9:name=systemd:/\n4:memory:/a:b\n0::/\n").path, "/a:b");
-        assert_eq!(ControlGroup::parse(b"0::/\n").path, "/");
-        assert_eq!(ControlGroup::parse(b"junk\n"), ControlGroup::default());
+        assert_eq!(ProcessCgroup::parse(text).path, "/system.slice/a.service");
+        assert_eq!(ProcessCgroup::parse(b"9:name=systemd:/\n4:memory:/a:b\n0::/\n").path, "/a:b");
+        assert_eq!(ProcessCgroup::parse(b"0::/\n").path, "/");
+        assert_eq!(ProcessCgroup::parse(b"junk\n"), ProcessCgroup::default());
     }
 }

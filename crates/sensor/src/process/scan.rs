@@ -10,8 +10,8 @@ use crate::cpu::Times;
 use crate::file::{fields, hierarchies, lines, numbers_in, read_page, value_of};
 use crate::task_stat::TaskStat;
 
-use super::usage::{Ledger, Used, time_of};
-use super::{ControlGroup, ProcessReading, Program, ScanReport, UsageInterval, text_of};
+use super::usage::{Ledger, ProcessUsed, time_of};
+use super::{ProcessCgroup, ProcessReading, ProgramKey, ScanReport, UsageInterval, text_of};
 
 /// Number of scans in which each process is read at least once, as long as the budget suffices.
 const N_TURNS: usize = 15;
@@ -40,8 +40,8 @@ pub struct ProcessScan {
     listed: HashSet<u32>,
     /// Processes, by number and start, in the order in which their turn comes.
     turns: VecDeque<(u32, u64)>,
-    programs: BTreeSet<Arc<Program>>,
-    groups: BTreeSet<Arc<ControlGroup>>,
+    programs: BTreeSet<Arc<ProgramKey>>,
+    groups: BTreeSet<Arc<ProcessCgroup>>,
     ledger: Ledger,
     /// Ticks that tasks used and that processes accounted for, at each of the last scans.
     balances: VecDeque<Balance>,
@@ -78,7 +78,7 @@ impl Balance {
     }
 }
 
-/// What one scan may take, in processor time of the thread that scans.
+/// Limit of one scan, in processor time of the thread that scans.
 struct Budget {
     start: Duration,
     limit: Duration,
@@ -203,7 +203,7 @@ impl ProcessScan {
         self.known.get(&pid).is_some_and(|known| known.reading.started_ticks == started_ticks)
     }
 
-    fn read_anew(&mut self, pid: u32, directory: &Path, at: Duration, is_turn: bool) -> Option<(Known, Used)> {
+    fn read_anew(&mut self, pid: u32, directory: &Path, at: Duration, is_turn: bool) -> Option<(Known, ProcessUsed)> {
         let stat_text = read_page(&directory.join("stat"), &mut self.text)?;
         let stat = TaskStat::parse(stat_text)?;
         let before = self.known.get(&pid).filter(|known| known.reading.started_ticks == stat.started_ticks);
@@ -225,8 +225,8 @@ impl ProcessScan {
                 let swap = read_page(&directory.join("status"), text).and_then(|text| value_of(text, "VmSwap:"));
                 let group =
                     read_page(&directory.join("cgroup"), text).filter(|text| hierarchies(text).next().is_some());
-                let group = interned(&mut self.groups, group.map(ControlGroup::parse).unwrap_or_default());
-                let program = Program {
+                let group = interned(&mut self.groups, group.map(ProcessCgroup::parse).unwrap_or_default());
+                let program = ProgramKey {
                     name: if is_kernel { name.split('/').next().unwrap_or_default().to_owned() } else { name.clone() },
                     unit: group.unit.clone(),
                     container: group.container.clone(),
@@ -239,7 +239,7 @@ impl ProcessScan {
             None if is_young => (Some(0), Some([0; 2]), self.balances.back().map(|balance| balance.at)),
             None => (None, None, None),
         };
-        let used = Used {
+        let used = ProcessUsed {
             ticks: from_ticks.map_or(0, |from| used_ticks.saturating_sub(from)),
             // What a process did before it was met is nobody's business here, and not unknown.
             bytes: match (bytes, from_bytes) {

@@ -1,10 +1,10 @@
-//! What programs used over an interval.
+//! Use of programs over an interval.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Program;
+use super::ProgramKey;
 
 /// Use of a program over an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,14 +23,14 @@ pub struct ProgramUsage {
 #[derive(Clone, Debug, Default)]
 pub struct UsageInterval {
     /// Each program that used something or was there at the end, in the order of their names.
-    pub programs: Vec<(Arc<Program>, ProgramUsage)>,
+    pub programs: Vec<(Arc<ProgramKey>, ProgramUsage)>,
     /// CPU time that tasks used and no program accounts for; `None` if that is not known.
     pub short_lived: Option<Duration>,
 }
 
-/// What a process used since it was read before. Bytes are `None` if they may not be known.
+/// Use of a process since the read before. Bytes are `None` if they may not be known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Used {
+pub(super) struct ProcessUsed {
     pub ticks: u64,
     pub bytes: Option<[u64; 2]>,
 }
@@ -38,13 +38,13 @@ pub(super) struct Used {
 /// Sums over the processes of each program.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    of_program: BTreeMap<Arc<Program>, Used>,
+    of_program: BTreeMap<Arc<ProgramKey>, ProcessUsed>,
 }
 
 impl Ledger {
     /// Adds what a process of `program` used.
-    pub(super) fn add(&mut self, program: &Arc<Program>, used: Used) {
-        let nothing = Used { ticks: 0, bytes: Some([0; 2]) };
+    pub(super) fn add(&mut self, program: &Arc<ProgramKey>, used: ProcessUsed) {
+        let nothing = ProcessUsed { ticks: 0, bytes: Some([0; 2]) };
         let sum = match self.of_program.get_mut(program) {
             Some(sum) => sum,
             None => self.of_program.entry(Arc::clone(program)).or_insert(nothing),
@@ -56,9 +56,9 @@ impl Ledger {
     /// Takes the sums out, and adds the resident memory of those processes that there are.
     pub(super) fn take<'a>(
         &mut self,
-        memory: impl Iterator<Item = (&'a Arc<Program>, u64)>,
-    ) -> Vec<(Arc<Program>, ProgramUsage)> {
-        let usage = |used: Used| ProgramUsage {
+        memory: impl Iterator<Item = (&'a Arc<ProgramKey>, u64)>,
+    ) -> Vec<(Arc<ProgramKey>, ProgramUsage)> {
+        let usage = |used: ProcessUsed| ProgramUsage {
             cpu: time_of(used.ticks),
             memory_bytes: 0,
             read_bytes: used.bytes.map(|[read, _]| read),

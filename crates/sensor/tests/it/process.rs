@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::Duration;
 
-use sensor::{ProcessReading, ProcessScan, Program, ProgramUsage, ScanReport};
+use sensor::{ProcessReading, ProcessScan, ProgramKey, ProgramUsage, ScanReport};
 
 use crate::scene::testdata;
 
@@ -67,10 +67,10 @@ fn programs_and_the_short_lived_add_up_to_what_the_cores_did() {
     assert_eq!(usage.short_lived, Some(Duration::from_millis(1300)));
     let all: Duration = usage.programs.iter().map(|(_, usage)| usage.cpu).sum();
     assert_eq!(all, Duration::from_millis(2700));
-    let programs: BTreeMap<Program, ProgramUsage> =
+    let programs: BTreeMap<ProgramKey, ProgramUsage> =
         usage.programs.iter().map(|(program, usage)| ((**program).clone(), *usage)).collect();
     let postgres =
-        Program { name: "postgres".to_owned(), unit: Some("postgresql.service".to_owned()), container: None };
+        ProgramKey { name: "postgres".to_owned(), unit: Some("postgresql.service".to_owned()), container: None };
     let (pages, cpu) = (procfs::page_size(), Duration::from_millis(1400));
     let expected = ProgramUsage { cpu, memory_bytes: 21_500 * pages, read_bytes: Some(0), written_bytes: Some(2048) };
     assert_eq!(programs[&postgres], expected);
