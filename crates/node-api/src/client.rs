@@ -11,7 +11,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use secret::Secret;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use units::{Confidence, Timestamp, span};
+use units::{Confidence, Moment, Timestamp, span};
 use ureq::http::{Method, Request, Response, header};
 use ureq::{Agent, Body};
 
@@ -20,8 +20,8 @@ pub use url::{NodeUrl, NodeUrlError};
 
 use crate::{
     Accepted, Accuracy, ErrorBody, ErrorCode, Forecast, MpiJobDetail, MpiJobs, NewSeries, Outlook, Probability,
-    PushedSample, PushedSamples, RuleTrial, RunTime, Samples, Seasons, SeriesDetail, SeriesList, Silence, TriedRule,
-    Warning, Warnings,
+    ProcessGrouping, ProcessOrder, ProcessTable, PushedSample, PushedSamples, RuleTrial, RunTime, Samples, Seasons,
+    SeriesDetail, SeriesList, Silence, TriedRule, Warning, Warnings,
 };
 
 /// A node on this host answers in a millisecond, one far away in a second; a blocking read of its store may take a few.
@@ -208,6 +208,21 @@ impl Client {
             ("confidence", confidence.to_string()),
         ];
         self.get("/api/v1/runtime", &query)
+    }
+
+    /// Returns the processes of the node's host, at most `limit` rows of them: as they are, or as the last minute that
+    /// is kept and began by `at` has them, by program.
+    pub fn processes(
+        &self,
+        by: ProcessGrouping,
+        sort: ProcessOrder,
+        limit: usize,
+        at: Option<Moment>,
+    ) -> Result<ProcessTable, ClientError> {
+        let (by, sort) = (by.as_str().to_owned(), sort.as_str().to_owned());
+        let mut query = vec![("by", by), ("sort", sort), ("limit", limit.to_string())];
+        query.extend(at.map(|at| ("at", at.to_string())));
+        self.get("/api/v1/processes", &query)
     }
 
     /// Returns the jobs of MPI programs on the node's host.

@@ -302,6 +302,17 @@ pub(crate) enum QueryError {
         /// The limit.
         max: u64,
     },
+    /// There is no minute of programs that early.
+    #[error(
+        "no minute of programs is kept at {at} or before; {}",
+        first.map_or("none is kept so far: ask again in a minute".to_owned(), |first| format!("the first is {first}"))
+    )]
+    NoMinute {
+        /// The moment that was asked about.
+        at: Timestamp,
+        /// Beginning of the first minute.
+        first: Option<Timestamp>,
+    },
     /// The store cannot be read or written.
     #[error("the store is not available: {problem}")]
     StoreUnavailable {

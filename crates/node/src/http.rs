@@ -15,6 +15,7 @@ mod mpi;
 mod one_off;
 mod outlook;
 mod press;
+mod processes;
 mod pushed;
 mod refusal;
 mod rules;
@@ -72,7 +73,7 @@ struct App {
     info(title = "Foretop", description = "What this host delivers, and what it will deliver next."),
     modifiers(&TokenScheme),
     tags((name = "series"), (name = "pushed"), (name = "forecast"), (name = "live"), (name = "mpi"),
-         (name = "kernel"), (name = "health"))
+         (name = "kernel"), (name = "processes"), (name = "health"))
 )]
 struct Description;
 
@@ -137,6 +138,7 @@ fn described_routes(access: &Arc<Access>) -> OpenApiRouter<App> {
         .routes(routes!(rules::list))
         .routes(routes!(rules::put, rules::remove))
         .routes(routes!(rules::test))
+        .routes(routes!(processes::table))
         .routes(routes!(run_time::run_time))
         .routes(routes!(one_off::forecast))
         .routes(routes!(one_off::forecasts))

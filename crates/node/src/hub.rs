@@ -10,6 +10,7 @@ mod history;
 mod listeners;
 mod outlook;
 mod past;
+mod processes;
 mod pushed;
 mod rules;
 mod run_time;
@@ -43,6 +44,7 @@ use crate::catch_up::Progress;
 use crate::config::OutlookSettings;
 use crate::engine::{Engine, Entry, FeedPlan, Next};
 use crate::fitter;
+use crate::processes::HostProcesses;
 use crate::schedule::Due;
 use crate::store::{Batch, Moment, Store};
 use crate::warnings::Lookout;
@@ -115,6 +117,7 @@ pub(crate) struct Hub {
     /// Pulses of the feeds that have ticked.
     pulses_of_feeds: Mutex<BTreeMap<Arc<str>, Pulse>>,
     store: Store,
+    processes: HostProcesses,
     ticks: broadcast::Sender<Arc<Tick>>,
     /// Places of the readers of events.
     places: Arc<Semaphore>,
@@ -131,6 +134,7 @@ impl Hub {
         clock: Arc<dyn Clock>,
         engine: Arc<Mutex<Engine>>,
         store: Store,
+        processes: HostProcesses,
         listeners: Listeners,
     ) -> Self {
         let (ticks, _) = broadcast::channel(TICKS_KEPT);
@@ -146,6 +150,7 @@ impl Hub {
             pulse: Mutex::default(),
             pulses_of_feeds: Mutex::default(),
             store,
+            processes,
             ticks,
             places: Arc::new(Semaphore::new(READERS_MAX)),
             listeners,

@@ -20,6 +20,7 @@ mod node;
 mod outage;
 mod outlet;
 mod page;
+mod processes;
 mod remote;
 mod restore;
 mod sampler;

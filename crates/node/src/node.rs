@@ -14,7 +14,7 @@ use stream::ServerTls;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use watch::Watch;
+use watch::{Thread, Watch};
 
 use crate::api;
 use crate::catch_up::{Bell, CatchUp};
@@ -28,6 +28,7 @@ use crate::hub::{Facts, Hub, Listeners};
 use crate::listen::listen;
 use crate::mpi::Jobs;
 use crate::outlet::{Home, Outlets};
+use crate::processes::{self, HostProcesses};
 use crate::remote::Remotes;
 use crate::restore::{Restored, restore};
 use crate::sampler::{self, Sampler};
@@ -58,6 +59,8 @@ struct Parts {
     _warnings: Warnings,
     /// They hand ticks to the hub, and with it to all that follow.
     _samplers: sampler::Running,
+    /// It reads the processes, and hands minutes of them to the store.
+    _processes: Thread,
     /// Their threads ask the hub.
     _remotes: Remotes,
     _outlets: Outlets,
@@ -276,12 +279,14 @@ fn begin(
         samplers.push(Sampler::new(Arc::clone(&clock), schedule, feed.source, Some(plan), Arc::clone(&hub)));
     }
     let samplers = sampler::start(samplers, watch).map_err(StartError::NoThread)?;
+    let scanning = processes::start(Arc::clone(&hub), watch).map_err(StartError::NoThread)?;
     let page = page_at(address, config.tls.is_some(), &hub.info().host);
     let warden = Warden::new(&config.warnings, Arc::clone(&hub), config.data_dir.as_deref(), page, watch)?;
     let parts = Parts {
         jobs: Arc::new(jobs),
         _warnings: Warnings::start(warden, watch)?,
         _samplers: samplers,
+        _processes: scanning,
         _remotes: remotes,
         _outlets: outlets,
         _catch_up: catch_up,
@@ -331,6 +336,7 @@ pub(crate) struct Base {
     schedule: Schedule,
     store: Store,
     writing: store::Running,
+    processes: HostProcesses,
 }
 
 impl Base {
@@ -366,7 +372,8 @@ impl Base {
             began: monotonic,
         };
         let schedule = Schedule::start(config.step, monotonic, wall, last_label);
-        Ok(Self { facts, clock, engine: Arc::new(Mutex::new(engine)), schedule, store, writing })
+        let (engine, processes) = (Arc::new(Mutex::new(engine)), HostProcesses::open(&config.root));
+        Ok(Self { facts, clock, engine, schedule, store, writing, processes })
     }
 
     /// Returns the properties of the node that streams that go out need.
@@ -383,7 +390,7 @@ impl Base {
 
     /// The hub that tells `listeners`, when to sample the host, and what writes the store.
     pub(crate) fn hub(self, listeners: Listeners) -> (Arc<Hub>, Schedule, store::Running) {
-        let hub = Hub::new(self.facts, self.clock, self.engine, self.store, listeners);
+        let hub = Hub::new(self.facts, self.clock, self.engine, self.store, self.processes, listeners);
         (Arc::new(hub), self.schedule, self.writing)
     }
 }

@@ -6,6 +6,7 @@ mod age;
 mod block;
 mod inbox;
 mod limit;
+pub(crate) mod programs;
 pub(crate) mod read;
 mod schema;
 mod seal;

@@ -80,6 +80,7 @@ impl From<QueryError> for Refusal {
         let message = error.to_string();
         match error {
             QueryError::UnknownSeries { id } => Self::unknown_series(&id),
+            QueryError::NoMinute { .. } => Self::of_field(ErrorCode::NotFound, "at", message),
             QueryError::UnknownRule { .. } => Self::new(ErrorCode::NotFound, message),
             QueryError::NotReady { .. } | QueryError::TooYoung { .. } => Self::new(ErrorCode::NotReady, message),
             QueryError::BadParameter { field, .. } => Self::bad_parameter(field, message),

@@ -2,6 +2,7 @@
 
 mod catching_up;
 mod history;
+mod processes;
 mod pushed;
 mod restart;
 mod warned;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use units::Timestamp;
 
+use super::programs::PackedMinute;
 use crate::engine::about::About;
 use crate::engine::scored_live::Said;
 
@@ -29,6 +30,8 @@ pub(crate) struct Batch {
     /// Fits that were cancelled: the series, and the number of the sample after which each was due.
     pub(crate) cancelled: Vec<(i64, u64)>,
     pub(crate) states: Vec<Saved>,
+    /// Minutes of programs.
+    pub(crate) programs: Vec<PackedMinute>,
     /// The moment of the tick, if the batch is a tick's.
     pub(crate) tick: Option<Moment>,
 }
@@ -44,9 +47,9 @@ pub(crate) struct Saved {
 impl Batch {
     /// Whether it gives nothing to write, and no moment.
     pub(crate) fn is_empty(&self) -> bool {
-        let Self { added, removed, rows, said, cancelled, states, tick } = self;
+        let Self { added, removed, rows, said, cancelled, states, programs, tick } = self;
         let n = added.len() + removed.len() + rows.len() + said.len() + cancelled.len() + states.len();
-        n == 0 && tick.is_none()
+        n + programs.len() == 0 && tick.is_none()
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 const APPLICATION_ID: i64 = 0x4654_5350;
-pub(super) const VERSION: i64 = 4;
+pub(super) const VERSION: i64 = 5;
 const FILE_NAME: &str = "foretop.db";
 const LOCK_NAME: &str = "foretop.lock";
 
@@ -67,6 +67,9 @@ const FROM_3_TO_4: &str = "
     CREATE TABLE cancelled (series INTEGER NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (series, number)) WITHOUT ROWID, STRICT;
     CREATE TABLE state (series INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;
 ";
+
+/// Change from version 4 to 5: the use of programs, minute by minute.
+const FROM_4_TO_5: &str = "CREATE TABLE program_minute (t_ns INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;";
 
 /// Changes from version 1 to 2: feeds beside the host, and signals that are not in the table of families.
 const FROM_1_TO_2: &str = "
@@ -281,10 +284,11 @@ fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.pragma_update_and_check(None, "journal_size_limit", JOURNAL_BYTES_MAX, |_| Ok(()))?;
     let from: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let steps: &[&str] = match from {
-        _ if is_new => &[TABLES, FROM_2_TO_3, FROM_3_TO_4],
-        1 => &[FROM_1_TO_2, FROM_2_TO_3, FROM_3_TO_4],
-        2 => &[FROM_2_TO_3, FROM_3_TO_4],
-        3 => &[FROM_3_TO_4],
+        _ if is_new => &[TABLES, FROM_2_TO_3, FROM_3_TO_4, FROM_4_TO_5],
+        1 => &[FROM_1_TO_2, FROM_2_TO_3, FROM_3_TO_4, FROM_4_TO_5],
+        2 => &[FROM_2_TO_3, FROM_3_TO_4, FROM_4_TO_5],
+        3 => &[FROM_3_TO_4, FROM_4_TO_5],
+        4 => &[FROM_4_TO_5],
         _ => return Ok(()),
     };
     if !is_new {

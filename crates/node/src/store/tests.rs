@@ -24,7 +24,7 @@ fn open(directory: Option<&Path>, retention: Duration) -> (Store, Running) {
 }
 
 /// Ticks of two series, one a second, the second of them with gaps.
-fn tick(seconds: i64) -> Batch {
+pub(super) fn tick(seconds: i64) -> Batch {
     let row = |key, value| Row { time: at(seconds), key, value };
     let mut rows = vec![row(1, (seconds % 97) as f64)];
     if seconds % 3 == 0 {
@@ -285,7 +285,7 @@ fn check_is_read(made_by: &[&str]) {
     let (store, _running) = opened.run(&Watch::default()).unwrap();
     store.put(tick(62));
     store.flush().unwrap();
-    assert_eq!((count(&store, "sample"), count(&store, "forecast")), (4, 1));
+    assert_eq!((count(&store, "sample"), count(&store, "forecast"), count(&store, "program_minute")), (4, 1, 0));
 }
 
 #[test]

@@ -7,19 +7,22 @@ use super::age::HOUR;
 use super::block::{STRETCH, stretch_of};
 use super::read::oldest;
 
-/// The oldest stretch that there are samples or forecasts of.
+/// Tables of what goes with its stretch.
+const BY_TIME: [&str; 5] = ["sample", "forecast", "sample_block", "forecast_block", "program_minute"];
+
+/// The oldest stretch that there are samples, forecasts or programs of.
 pub(super) fn oldest_stretch(connection: &Connection) -> rusqlite::Result<Option<Timestamp>> {
     let mut found = None;
-    for table in ["sample", "forecast", "sample_block", "forecast_block"] {
+    for table in BY_TIME {
         found = oldest(connection, table)?.into_iter().chain(found).min();
     }
     Ok(found.map(stretch_of))
 }
 
-/// Deletes the samples and forecasts of a stretch. The means of its minutes stay.
+/// Deletes the samples, forecasts and programs of a stretch. The means of its minutes stay.
 pub(super) fn delete_stretch(connection: &mut Connection, start: Timestamp) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    for table in ["sample", "forecast", "sample_block", "forecast_block"] {
+    for table in BY_TIME {
         let delete = format!("DELETE FROM {table} WHERE t_ns >= ?1 AND t_ns < ?2");
         transaction.prepare_cached(&delete)?.execute([start.as_nanos(), (start + STRETCH).as_nanos()])?;
     }

@@ -7,7 +7,7 @@ use units::Timestamp;
 
 use super::block::stretch_of;
 use super::inbox::{Batch, Row, Saved};
-use super::{minute_of, read};
+use super::{minute_of, programs, read};
 use crate::engine::about::{About, Origin};
 
 /// Writes `batches`. Samples before `minutes_until` are worked into the means of their minutes as well, which have been
@@ -21,6 +21,7 @@ pub(super) fn write(connection: &mut Connection, batches: &[Batch], minutes_unti
         remember(&transaction, batch)?;
         cancel(&transaction, &batch.cancelled)?;
         save(&transaction, &batch.states)?;
+        programs::write(&transaction, &batch.programs)?;
     }
     transaction.commit()
 }

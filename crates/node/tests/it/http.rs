@@ -9,6 +9,7 @@ mod names;
 mod one_off;
 mod outlook;
 mod page;
+mod processes;
 mod refusals;
 mod rules;
 mod run_time;

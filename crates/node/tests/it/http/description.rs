@@ -87,6 +87,7 @@ fn check_reads(schema: &str, answer: &super::Answer) {
         "Rules" => drop(answer.json::<api::Rules>()),
         "Rule" => drop(answer.json::<api::Rule>()),
         "TriedRule" => drop(answer.json::<api::TriedRule>()),
+        "ProcessTable" => drop(answer.json::<api::ProcessTable>()),
         "RunTime" => drop(answer.json::<api::RunTime>()),
         "MpiJobs" => assert_eq!(answer.json::<api::MpiJobs>().jobs.len(), 1),
         "MpiJobDetail" => assert_eq!(answer.json::<api::MpiJobDetail>().analyses.len(), 1),
@@ -147,6 +148,9 @@ fn every_parameter_that_is_described_is_taken() {
             }
             let (target, _) = request("get", path);
             let name = parameter["name"].as_str().unwrap();
+            if (path.as_str(), name) == ("/api/v1/processes", "at") {
+                continue; // No minute is over so soon.
+            }
             let example = parameter["example"].as_str().map_or_else(|| parameter["example"].to_string(), str::to_owned);
             let join = if target.contains('?') { '&' } else { '?' };
             let is_there = ['?', '&'].iter().any(|before| target.contains(&format!("{before}{name}=")));

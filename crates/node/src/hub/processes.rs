@@ -1,0 +1,39 @@
+//! Processes of the host, now and in minutes of the past.
+
+use super::{Hub, QueryError};
+use crate::api::{ProcessGrouping, ProcessTable};
+use crate::processes::{ProcessQuestion, of_minute};
+use crate::store::{Batch, programs};
+
+impl Hub {
+    /// Reads the processes whose turn it is, and stores the minute that is over, if one is.
+    pub(crate) fn scan_processes(&self) {
+        let minute = self.processes.scan(&*self.clock);
+        if let Some(packed) = minute.and_then(|minute| minute.packed()) {
+            self.store.put(Batch { programs: vec![packed], ..Batch::default() });
+        }
+    }
+
+    /// Returns the processes as of the last scan, or the programs of the last stored minute that began by a moment.
+    pub(crate) fn processes(&self, asked: &ProcessQuestion) -> Result<ProcessTable, QueryError> {
+        let Some(at) = asked.at else {
+            // A store that cannot be read does not keep anybody from seeing what is going on.
+            let last = self.store.read(programs::ends).ok().flatten().map(|(_, last)| last);
+            return Ok(ProcessTable { previous: last, ..self.processes.now(&*self.clock, asked) });
+        };
+        if asked.by != ProcessGrouping::Program {
+            let by = asked.by.as_str();
+            let message = format!("minutes of the past are by program, not by {by}; leave out `by`, or leave out `at`");
+            return Err(QueryError::BadParameter { field: "by", message });
+        }
+        let at = at.resolve(self.now());
+        let read = self.store.read(|sql| match programs::minute_at(sql, at)? {
+            Some(found) => Ok(Ok(found)),
+            None => Ok(Err(programs::ends(sql)?.map(|(first, _)| first))),
+        });
+        match read.map_err(|problem| QueryError::StoreUnavailable { problem })? {
+            Ok(found) => Ok(of_minute(found, asked)),
+            Err(first) => Err(QueryError::NoMinute { at, first }),
+        }
+    }
+}
