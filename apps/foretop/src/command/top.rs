@@ -5,6 +5,7 @@ mod feed;
 mod inquiry;
 mod keys;
 mod own;
+mod processes;
 mod row;
 #[cfg(test)]
 mod sample;
@@ -20,20 +21,24 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::Args;
 use own::OwnNode;
+use processes::{LOOK_EVERY, ProcessPane, ROWS_MAX, is_measured};
 use snapshot::Snapshot;
-use state::{Link, Sort, State, Update};
+use state::{Link, Mode, Sort, State, Update};
 use view::Palette;
 
 use command_line::argument::{NodeArgs, TextOrJson};
 use command_line::failure::OrUsage;
 use command_line::terminal::{has_screen, wants_colour, write_json};
-use node_api::Client;
+use node_api::{Client, ProcessGrouping, ProcessOrder};
 use text::help::examples;
+use units::Moment;
 
 /// Longest wait of `--once` for values and forecasts of a node that samples each second.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Width of `--once` where there is no terminal to ask.
 const WIDTH_DEFAULT: u16 = 120;
+/// Height of `--once` with programs, of which there are more than anybody reads.
+const PROCESSES_HEIGHT: u16 = 24;
 
 /// Watch signals in the terminal: past, present and forecast
 ///
@@ -43,6 +48,8 @@ const WIDTH_DEFAULT: u16 = 120;
     "foretop top",
     "foretop top --node http://db1:7311 --token-file token --sort change",
     "foretop top --once --filter cpu.",
+    "foretop top --processes=memory",
+    "foretop top --once --processes --at -10min",
 ]))]
 pub struct Top {
     #[command(flatten)]
@@ -56,7 +63,15 @@ pub struct Top {
     #[arg(long, value_name = "TEXT", default_value = "")]
     filter: String,
 
-    /// Print one frame of all signals and exit
+    /// Show programs instead of signals, sorted by cpu, memory, read or written
+    #[arg(long, value_name = "ORDER", num_args = 0..=1, require_equals = true, default_missing_value = "cpu")]
+    processes: Option<ProcessOrder>,
+
+    /// The minute that --processes begins at: a moment, or a length of time before now such as -10min
+    #[arg(long, value_name = "MOMENT", allow_hyphen_values = true, requires = "processes")]
+    at: Option<Moment>,
+
+    /// Print one frame of all signals, or of programs, and exit
     #[arg(long)]
     once: bool,
 
@@ -82,8 +97,13 @@ impl Top {
             Some(own) => (Client::new(own.url(), None), "this host by itself, in memory".to_owned()),
             None => (client.clone(), client.url().to_string()),
         };
-        let state = State::new(&place, self.sort, &self.filter);
-        let ended = if self.once {
+        let mut state = State::new(&place, self.sort, &self.filter);
+        if let Some(order) = self.processes {
+            (state.mode, state.processes) = (Mode::Processes, ProcessPane::new(order, self.at));
+        }
+        let ended = if self.once && state.mode == Mode::Processes {
+            processes_once(state, &client, self.format, out)
+        } else if self.once {
             once(state, client, self.format, out)
         } else {
             let palette = if wants_colour() { Palette::coloured() } else { Palette::plain() };
@@ -115,6 +135,30 @@ fn once(mut state: State, client: Client, format: TextOrJson, out: &mut dyn Writ
         TextOrJson::Text => {
             let (width, height) = (width(), view::height_of_all(&state));
             out.write_all(snapshot::to_text(&state, width, height).context("cannot draw the frame")?.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+/// Prints programs: now as soon as nearly all processes were read twice.
+fn processes_once(mut state: State, client: &Client, format: TextOrJson, out: &mut dyn Write) -> anyhow::Result<()> {
+    state.apply(Update::Series(client.list()?));
+    state.apply(Update::Link(Link::Live));
+    let start = clock::instant();
+    let table = loop {
+        let pane = &state.processes;
+        let table = client.processes(ProcessGrouping::Program, pane.sort, ROWS_MAX, pane.at)?;
+        if is_measured(&table) || start.elapsed() >= PATIENCE {
+            break table;
+        }
+        clock::sleep(LOOK_EVERY);
+    };
+    match format {
+        TextOrJson::Json => write_json(out, &table)?,
+        TextOrJson::Text => {
+            state.processes.table = Some(table);
+            let text = snapshot::to_text(&state, width(), PROCESSES_HEIGHT).context("cannot draw the frame")?;
+            out.write_all(text.as_bytes())?;
         }
     }
     Ok(())

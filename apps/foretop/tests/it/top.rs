@@ -55,3 +55,25 @@ fn a_frame_is_as_wide_as_it_is_told_to_be() {
     let frame = end_of(foretop().args(["top", "--once", "--node", &node.url]).env("COLUMNS", "60")).output();
     assert!(frame.lines().all(|line| line.chars().count() <= 60), "{frame}");
 }
+
+#[test]
+fn one_frame_of_programs_has_what_they_use() {
+    let node = Running::in_memory();
+    let frame = node.run(&["top", "--once", "--processes=memory"]).output();
+    let lines: Vec<&str> = frame.lines().collect();
+    assert!(lines.len() == 24 && lines[1].starts_with("now  "), "{frame}");
+    assert!(lines[2].starts_with("PROGRAM ") && lines[2].contains("MEMORY↓"), "{frame}");
+    // Nothing else is certain to run on this host. A scan of a busy one may leave it out.
+    wait_until("the node itself is among the programs", PATIENCE, || {
+        let table = node.run(&["top", "--once", "--processes", "--format", "json"]).json();
+        table["rows"].as_array().unwrap().iter().any(|row| row["name"] == "foretop").then_some(())
+    });
+}
+
+#[test]
+fn a_minute_that_is_not_kept_is_refused() {
+    let node = Running::in_memory();
+    let ended = node.run(&["top", "--once", "--processes", "--at", "2026-11-21T09:00:00Z"]);
+    ended.check_failed(1, "no minute of programs is kept at 2026-11-21T09:00:00Z or before");
+    run(&["top", "--at", "-10min"]).check_failed(2, "--processes");
+}

@@ -1,5 +1,6 @@
 //! Effects of keys.
 
+use node_api::ProcessOrder;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::state::{Detail, Mode, Sort, State};
@@ -29,6 +30,7 @@ impl State {
             Mode::Help => self.press_in_help(key.code),
             Mode::Detail => self.press_in_detail(key.code),
             Mode::List => self.press_in_list(key.code),
+            Mode::Processes => self.press_in_processes(key.code),
         }
     }
 
@@ -37,6 +39,10 @@ impl State {
             KeyCode::Char('q') => return Effect::Quit,
             KeyCode::Char('?' | 'h') | KeyCode::F(1) => self.mode = Mode::Help,
             KeyCode::Char('/') => self.mode = Mode::Filter,
+            KeyCode::Char('p') => {
+                self.mode = Mode::Processes;
+                return Effect::Inquire;
+            }
             KeyCode::Esc => self.filter.clear(),
             KeyCode::Char('t') => self.sort_by(Sort::Table),
             KeyCode::Char('n') => self.sort_by(Sort::Name),
@@ -75,6 +81,27 @@ impl State {
             }
         }
         Effect::None
+    }
+
+    fn press_in_processes(&mut self, key: KeyCode) -> Effect {
+        let pane = &mut self.processes;
+        let is_other = match key {
+            KeyCode::Char('q') => return Effect::Quit,
+            KeyCode::Esc | KeyCode::Char('p') | KeyCode::Backspace => {
+                self.mode = Mode::List;
+                return Effect::None;
+            }
+            KeyCode::Left | KeyCode::Char('-') => pane.go_back(),
+            KeyCode::Right | KeyCode::Char('+' | '=') => pane.go_forward(),
+            KeyCode::End => pane.go_to_now(),
+            KeyCode::Char(letter) => {
+                let order = ProcessOrder::ALL.into_iter().find(|order| order.as_str().starts_with(letter));
+                pane.sort = order.unwrap_or(pane.sort);
+                order.is_some()
+            }
+            _ => false,
+        };
+        if is_other { Effect::Inquire } else { Effect::None }
     }
 
     fn press_in_filter(&mut self, key: KeyCode) -> Effect {
@@ -137,7 +164,11 @@ impl State {
 mod tests {
     use std::time::Duration;
 
+    use node_api::ProcessTable;
+    use units::{Moment, Timestamp};
+
     use super::super::sample;
+    use super::super::state::Update;
     use super::*;
 
     #[track_caller]
@@ -164,6 +195,40 @@ mod tests {
         assert_eq!((state.sort, state.is_reversed), (Sort::Value, false));
         press(&mut state, &[KeyCode::Char('v')]);
         assert_eq!((state.sort, state.is_reversed), (Sort::Value, true));
+    }
+
+    #[test]
+    fn the_time_cursor_goes_over_kept_minutes_and_back_to_now() {
+        let mut state = sample::state();
+        assert_eq!(press(&mut state, &[KeyCode::Char('p')]), Effect::Inquire);
+        assert_eq!(press(&mut state, &[KeyCode::Left]), Effect::None, "nothing is known so far");
+        let answered = |state: &mut State, previous: Option<i64>, next: Option<i64>| {
+            let time = |minute: i64| Timestamp::from_nanos(minute * 60_000_000_000);
+            let (previous, next) = (previous.map(time), next.map(time));
+            let table = ProcessTable { previous, next, ..sample::processes().table.unwrap() };
+            state.apply(Update::Processes { at: state.processes.at, answer: Box::new(Ok(table)) });
+        };
+        let minute = |n: i64| Some(Moment::At(Timestamp::from_nanos(n * 60_000_000_000)));
+        answered(&mut state, Some(7), None);
+        assert_eq!((press(&mut state, &[KeyCode::Left]), state.processes.at), (Effect::Inquire, minute(7)));
+        answered(&mut state, None, None);
+        assert_eq!((press(&mut state, &[KeyCode::Left]), state.processes.at), (Effect::None, minute(7)), "the first");
+        assert_eq!((press(&mut state, &[KeyCode::Right]), state.processes.at), (Effect::Inquire, None), "the last");
+        answered(&mut state, Some(7), None);
+        press(&mut state, &[KeyCode::Left]);
+        answered(&mut state, Some(3), Some(9));
+        assert_eq!((press(&mut state, &[KeyCode::Right]), state.processes.at), (Effect::Inquire, minute(9)));
+        assert_eq!((press(&mut state, &[KeyCode::End]), state.processes.at), (Effect::Inquire, None));
+        // The answer to what was asked before comes late.
+        let late = Box::new(Err("late".to_owned()));
+        state.apply(Update::Processes { at: minute(9), answer: late });
+        assert_eq!(state.processes.problem, None);
+        assert_eq!(
+            (press(&mut state, &[KeyCode::Char('m')]), state.processes.sort),
+            (Effect::Inquire, ProcessOrder::Memory)
+        );
+        press(&mut state, &[KeyCode::Esc]);
+        assert_eq!(state.mode, Mode::List);
     }
 
     #[test]

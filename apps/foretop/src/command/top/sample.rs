@@ -7,6 +7,7 @@ use std::time::Duration;
 use node_api as api;
 use units::Timestamp;
 
+use super::processes::ProcessPane;
 use super::state::{Detail, Far, LEADS, Link, Sort, State, Update};
 
 const IDS: [&str; 4] = ["cpu.availability.vmstat", "load.1m", "memory.available", "swap.used"];
@@ -103,6 +104,45 @@ pub fn far() -> Far {
         scale: api::Scale::Linear,
     };
     Far { outlook, past: vec![2.0; N_STEPS] }
+}
+
+/// Three programs, others and the short-lived; of one it may not be known what it reads.
+pub fn processes() -> ProcessPane {
+    let figures = |cpu_cores: f64, memory_bytes: u64, read: Option<f64>| api::ProcessFigures {
+        cpu_cores: Some(cpu_cores),
+        memory_bytes,
+        read_bytes_per_sec: read,
+        written_bytes_per_sec: read.map(|read| 2.0 * read),
+    };
+    let row = |name: &str, unit: Option<&str>, figures: api::ProcessFigures| api::ProcessRow {
+        name: name.to_owned(),
+        unit: unit.map(str::to_owned),
+        container: None,
+        pid: None,
+        state: None,
+        n_processes: None,
+        figures,
+    };
+    let table = api::ProcessTable {
+        time: Timestamp::from_nanos(1_700_000_040_000_000_000),
+        span_seconds: Some(60.0),
+        by: api::ProcessGrouping::Program,
+        sort: api::ProcessOrder::Cpu,
+        rows: vec![
+            row("postgres", Some("postgresql.service"), figures(1.25, 3 << 30, Some(4096.0))),
+            row("a\x1b[2Jb", None, figures(0.5, 90 << 20, None)),
+            row("node exporter with", Some("a-service-with-a-long-name.service"), figures(0.01, 9 << 20, Some(0.0))),
+        ],
+        n_others: 57,
+        others: figures(0.02, 1 << 30, Some(0.0)),
+        short_lived_cores: Some(0.34),
+        n_processes: 312,
+        n_measured: None,
+        n_left_out: 0,
+        previous: None,
+        next: None,
+    };
+    ProcessPane { table: Some(table), ..ProcessPane::new(api::ProcessOrder::Cpu, None) }
 }
 
 /// Content of the large view of `load.1m`: a forecast over a minute, a fit, and one lead that has been scored.

@@ -7,8 +7,9 @@ use anyhow::Context;
 use ratatui::crossterm::event::{self, Event};
 
 use super::feed;
-use super::inquiry::{self, Question};
+use super::inquiry::{self, Question, SignalQuestion};
 use super::keys::Effect;
+use super::row::Row;
 use super::state::{Mode, State, Update};
 use super::view::{self, Palette};
 use command_line::interruption;
@@ -43,11 +44,16 @@ pub fn run(mut state: State, client: Client, palette: &Palette) -> anyhow::Resul
     feed::start(client.clone(), sender.clone());
     let questions = inquiry::start(client, sender);
     let mut inquired = clock::instant();
+    if state.mode == Mode::Processes {
+        inquire(&state, &questions);
+    }
     loop {
         screen.draw(|frame| view::draw(frame, &state, palette)).context("cannot draw on the terminal")?;
         let effect = take_inputs(&mut state, &inputs);
-        let every = if state.detail.far.is_some() { INQUIRE_FAR_EVERY } else { INQUIRE_EVERY };
-        let is_due = state.mode == Mode::Detail && inquired.elapsed() >= every;
+        let every =
+            if state.mode == Mode::Detail && state.detail.far.is_some() { INQUIRE_FAR_EVERY } else { INQUIRE_EVERY };
+        let is_asking = state.mode == Mode::Detail || state.mode == Mode::Processes && state.processes.at.is_none();
+        let is_due = is_asking && inquired.elapsed() >= every;
         match effect {
             Effect::Quit => return Ok(()),
             Effect::None if !is_due => {}
@@ -77,10 +83,17 @@ fn take_inputs(state: &mut State, inputs: &Receiver<Input>) -> Effect {
 }
 
 fn inquire(state: &State, questions: &Sender<Question>) {
-    if let Some(row) = state.selected_row() {
+    let of_signal = |row: &Row| {
         let (horizon, is_far) = state.horizon(row);
+        Question::Signal(SignalQuestion { id: row.id.clone(), horizon, is_far })
+    };
+    let question = match state.mode {
+        Mode::Processes => Some(state.processes.question()),
+        _ => state.selected_row().map(of_signal),
+    };
+    if let Some(question) = question {
         // The thread at the other end lives as long as this loop.
-        let _ = questions.send(Question { id: row.id.clone(), horizon, is_far });
+        let _ = questions.send(question);
     }
 }
 

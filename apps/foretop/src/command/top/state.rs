@@ -8,8 +8,9 @@ use clap::ValueEnum;
 use node_api as api;
 use text::figure::percent;
 use text::printable;
-use units::span;
+use units::{Moment, span};
 
+use super::processes::ProcessPane;
 use super::row::Row;
 
 /// The leads that the node is asked for, in steps.
@@ -58,6 +59,7 @@ pub enum Mode {
     Filter,
     Help,
     Detail,
+    Processes,
 }
 
 /// The state of the connection.
@@ -97,6 +99,7 @@ pub enum Update {
     Health(api::Health),
     Warnings(api::Warnings),
     Detail { id: String, detail: Box<Detail> },
+    Processes { at: Option<Moment>, answer: Box<Result<api::ProcessTable, String>> },
 }
 
 /// Each warning that stands and is not silenced, in a line without control characters.
@@ -132,6 +135,7 @@ pub struct State {
     /// The selected signal's id.
     pub selected: Option<String>,
     pub detail: Detail,
+    pub processes: ProcessPane,
     lead_idx: usize,
     horizon_idx: usize,
 }
@@ -152,6 +156,7 @@ impl State {
             mode: Mode::List,
             selected: None,
             detail: Detail::default(),
+            processes: ProcessPane::new(api::ProcessOrder::Cpu, None),
             lead_idx: 5,
             horizon_idx: 2,
         }
@@ -195,6 +200,7 @@ impl State {
             Update::Health(health) => self.problems = health.problems.iter().map(|text| printable(text)).collect(),
             Update::Detail { id, detail } if self.selected.as_ref() == Some(&id) => self.detail = *detail,
             Update::Detail { .. } => {}
+            Update::Processes { at, answer } => self.processes.answer(at, *answer),
         }
     }
 

@@ -5,6 +5,7 @@ mod detail;
 mod help;
 mod list;
 mod palette;
+mod processes;
 mod spark;
 
 use ratatui::Frame;
@@ -29,6 +30,7 @@ pub fn draw(frame: &mut Frame<'_>, state: &State, palette: &Palette) {
     match state.mode {
         Mode::Help => help::draw(frame, body, palette),
         Mode::Detail => detail::draw(frame, body, state, palette),
+        Mode::Processes => processes::draw(frame, body, &state.processes, palette),
         Mode::List | Mode::Filter => list::draw(frame, body, state, palette),
     }
     draw_footer(frame, footer, state, palette);
@@ -82,6 +84,7 @@ fn draw_footer(frame: &mut Frame<'_>, area: Rect, state: &State, palette: &Palet
         ]),
         Mode::Help => Line::styled("any key goes back", palette.dim),
         Mode::Detail => Line::styled("Esc list   + - horizon   ↑ ↓ signal   ? help   q quit", palette.dim),
+        Mode::Processes => Line::styled("← → minute   End now   c m r w sort   Esc signals   q quit", palette.dim),
         Mode::List => {
             Line::styled("/ filter  t n v u c sort  r reverse  + - horizon  Enter detail  ? help  q quit", palette.dim)
         }
@@ -274,6 +277,7 @@ mod tests {
                 foretop  db1  every 1 s  http://127.0.0.1:7311  live
                 ↑ ↓  j k  select a signal; PageUp, PageDown, Home, End go further
                 Enter     the signal large: chart, model, accuracy
+                p         programs: who uses the host, now and in each minute kept
                 Esc       back; in the list, clear the filter
                 /         show only signals with a text in their names
                 o         one host after the other, where the node follows others
@@ -289,7 +293,6 @@ mod tests {
                 Blocks are samples, one each; a blank is a gap. Dots are the 95 %
                 interval of each of the next steps. Shares are drawn from 0 to 1,
                 everything else from 0 to the greatest value in sight.
-
 
                 any key goes back
             "#]],

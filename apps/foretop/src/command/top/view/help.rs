@@ -6,9 +6,10 @@ use ratatui::text::{Line, Span};
 
 use super::palette::Palette;
 
-const KEYS: [(&str, &str); 13] = [
+const KEYS: [(&str, &str); 14] = [
     ("↑ ↓  j k", "select a signal; PageUp, PageDown, Home, End go further"),
     ("Enter", "the signal large: chart, model, accuracy"),
+    ("p", "programs: who uses the host, now and in each minute kept"),
     ("Esc", "back; in the list, clear the filter"),
     ("/", "show only signals with a text in their names"),
     ("o", "one host after the other, where the node follows others"),
