@@ -96,6 +96,7 @@ calls! {
     pack_size c"PMPI_Pack_size" (c_int, usize, usize, *mut c_int);
     query_thread c"PMPI_Query_thread" (*mut c_int);
     recv c"PMPI_Recv" (*mut c_void, c_int, usize, c_int, c_int, usize, *mut c_void);
+    request_get_status c"PMPI_Request_get_status" (usize, *mut c_int, *mut c_void);
     send c"PMPI_Send" (*const c_void, c_int, usize, c_int, c_int, usize);
     test c"PMPI_Test" (*mut usize, *mut c_int, *mut c_void);
     type_size c"PMPI_Type_size_x" (usize, *mut i64);
@@ -157,6 +158,18 @@ impl Mpi {
     pub fn is_congruent(&self, one: Handle, other: Handle) -> Result<bool, Failed> {
         let mut result = 0;
         call!(self, comm_compare(one.0, other.0, &raw mut result)).map(|()| result <= 1)
+    }
+
+    /// Whether a request is complete because it was called off. The request stays as it is.
+    ///
+    /// # Errors
+    /// If MPI refuses.
+    pub fn is_cancelled(&self, request: Handle) -> Result<bool, Failed> {
+        let (mut flag, mut room) = (0, StatusRoom::default());
+        let status = (&raw mut room).cast::<c_void>();
+        call!(self, request_get_status(request.0, &raw mut flag, status))?;
+        // SAFETY: the function has written it if it set the flag.
+        Ok(flag != 0 && unsafe { self.status_at(status, 0) }.is_cancelled)
     }
 
     /// Makes a communicator of the same ranks. All of them have to call.

@@ -103,6 +103,21 @@ fn ranks_that_wait_for_each_other_are_told_of() {
 }
 
 #[test]
+fn a_receive_that_was_called_off_keeps_nobody_waiting() {
+    // The second line has the times of the first, so that it is a part.
+    let receiver = [
+        (0, 1, Operation::IRECV, to(1), 8),
+        (0, 1, Operation::CANCEL, to(1), 8),
+        (2, 3, Operation::CANCEL, Peer::None, 0),
+        (4, 5, Operation::WAIT, Peer::None, 0),
+        (6, 7, Operation::RECV, to(1), 8),
+    ];
+    let sender = [(0, 1, Operation::SEND, to(0), 8)];
+    let replayed = played(&[recording(0, 2, 0, &receiver), recording(1, 2, 0, &sender)], "sequential");
+    assert!(replayed.stopped.is_none(), "{:?}", replayed.stopped);
+}
+
+#[test]
 fn a_trace_with_gaps_is_refused() {
     let calls = [(0, 1, Operation::BARRIER, Peer::None, 0)];
     let missing = Script::of(&[recording(1, 2, 0, &calls)]).unwrap_err();
