@@ -82,8 +82,8 @@ impl Shifts {
             && self.sum_beyond.is_finite()
     }
 
-    /// Takes a deviation from level and season, and the same over the last few steps, which is larger by `lag` where the
-    /// samples rest. There is no shift unless it `may` be one.
+    /// Takes a deviation from level and season, and the same over the last few steps, which is larger by `lag` where
+    /// the samples rest. There is no shift unless it `may` be one.
     pub(super) fn learn(&mut self, deviation: f64, smoothed: f64, lag: f64, may: bool) -> Option<Shift> {
         self.n_remembered = (self.n_remembered - 1.0).max(0.0);
         self.furthest *= 1.0 - 1.0 / (MEMORY * self.period);

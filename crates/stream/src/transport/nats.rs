@@ -40,8 +40,8 @@ pub async fn connect(security: &Security) -> Result<Client, OpenError> {
 /// A server that gives no sign of life for so long is gone, and so is one that keeps an acknowledgement back.
 const QUIET: Duration = Duration::from_secs(5);
 
-/// Wait of the client before it mends a connection that is to stay broken. By then its owner has been told and has given
-/// it up: over a mended connection, messages would overtake those that were lost with the broken one.
+/// Wait of the client before it mends a connection that is to stay broken. By then its owner has been told and has
+/// given it up: over a mended connection, messages would overtake those that were lost with the broken one.
 const NOT_MENDED: Duration = Duration::from_mins(1);
 
 /// A connection to a NATS server.
