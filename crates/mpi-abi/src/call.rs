@@ -160,18 +160,6 @@ impl Mpi {
         call!(self, comm_compare(one.0, other.0, &raw mut result)).map(|()| result <= 1)
     }
 
-    /// Whether a request is complete because it was called off. The request stays as it is.
-    ///
-    /// # Errors
-    /// If MPI refuses.
-    pub fn is_cancelled(&self, request: Handle) -> Result<bool, Failed> {
-        let (mut flag, mut room) = (0, StatusRoom::default());
-        let status = (&raw mut room).cast::<c_void>();
-        call!(self, request_get_status(request.0, &raw mut flag, status))?;
-        // SAFETY: the function has written it if it set the flag.
-        Ok(flag != 0 && unsafe { self.status_at(status, 0) }.is_cancelled)
-    }
-
     /// Makes a communicator of the same ranks. All of them have to call.
     ///
     /// # Errors
@@ -394,6 +382,16 @@ impl Mpi {
         let (mut flag, mut status) = (0, StatusRoom::default());
         call!(self, test(&raw mut request.0, &raw mut flag, (&raw mut status).cast()))?;
         Ok((flag != 0).then(|| self.status_in(&status)))
+    }
+
+    /// Whether a request is complete because it was called off. The request stays as it is.
+    ///
+    /// # Errors
+    /// If MPI refuses.
+    pub fn is_cancelled(&self, request: Handle) -> Result<bool, Failed> {
+        let (mut flag, mut status) = (0, StatusRoom::default());
+        call!(self, request_get_status(request.0, &raw mut flag, (&raw mut status).cast()))?;
+        Ok(flag != 0 && self.status_in(&status).is_cancelled)
     }
 
     /// Waits until a message is through.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// The thread, and whether it is in a call of MPI rather than asleep or at a clock.
 pub struct Holder(AtomicU32);
 
-/// HoldPurpose for which a thread is in the simulation.
+/// Purpose for which a thread is in the simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HoldPurpose {
     /// A call of MPI.
@@ -15,7 +15,7 @@ pub enum HoldPurpose {
     Time,
 }
 
-/// The other thread is in a call of MPI.
+/// Refusal: another thread of the rank is in a call of MPI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RankBusy;
 
@@ -76,8 +76,8 @@ fn thread() -> u32 {
 mod tests {
     use super::*;
 
-    /// What another thread gets.
-    fn elsewhere(holder: &Holder, purpose: HoldPurpose) -> Result<(), RankBusy> {
+    /// Takes it on another thread.
+    fn take_elsewhere(holder: &Holder, purpose: HoldPurpose) -> Result<(), RankBusy> {
         std::thread::scope(|scope| scope.spawn(|| holder.take(purpose)).join().expect("it does not panic"))
     }
 
@@ -86,13 +86,13 @@ mod tests {
         let holder = Holder::nobody();
         assert_eq!(holder.take(HoldPurpose::Call), Ok(()));
         assert_eq!(
-            [HoldPurpose::Call, HoldPurpose::Time].map(|purpose| elsewhere(&holder, purpose)),
+            [HoldPurpose::Call, HoldPurpose::Time].map(|purpose| take_elsewhere(&holder, purpose)),
             [Err(RankBusy); 2]
         );
         // A call that was left by a jump.
         assert_eq!(holder.take(HoldPurpose::Call), Ok(()));
         holder.give_back();
-        assert_eq!(elsewhere(&holder, HoldPurpose::Call), Ok(()));
+        assert_eq!(take_elsewhere(&holder, HoldPurpose::Call), Ok(()));
     }
 
     #[test]

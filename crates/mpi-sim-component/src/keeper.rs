@@ -313,9 +313,9 @@ impl Keeper {
             what += &format!("; ranks that have ended: {n_ended}");
         }
         if reason == Reason::Deadlock
-            && let Some(told) = self.crowded()
+            && let Some(why) = self.crowded()
         {
-            what = told;
+            what = why;
         }
         let call = |rank: Rank| self.job.notes[rank as usize].call_name().map(str::to_owned);
         let world = self.job.world.hold();

@@ -273,17 +273,15 @@ pub fn read_clock() -> Option<SimTime> {
     Some(job.rank(me()).now())
 }
 
-/// Sleeps in simulated time; false for threads that never called MPI, and while another thread is in a call: then the
-/// sleep is real.
+/// Sleeps in simulated time, outside of any call; false for threads that never called MPI, and while another thread is
+/// in a call: then the sleep is real.
 pub fn sleep(span: SimDuration) -> bool {
-    let is_own = COMPUTED_NS.get().is_some() && (call::depth() > 0 || HOLDER.take(HoldPurpose::Time).is_ok());
+    let is_own = COMPUTED_NS.get().is_some() && HOLDER.take(HoldPurpose::Time).is_ok();
     if is_own {
         let job = own_job();
         charge(job, || ("sleep".to_owned(), 0));
         job.rank(me()).sleep(span);
-        if call::depth() == 0 {
-            HOLDER.give_back();
-        }
+        HOLDER.give_back();
     }
     is_own
 }

@@ -95,9 +95,9 @@ impl Event {
         matches!(self.subject, Subject::Part { .. })
     }
 
-    /// Whether this names a receive that was called off: it has that receive's times, peer and tag.
+    /// Whether this is the record that calls a receive off: it has that receive's times, peer and tag.
     #[must_use]
-    pub fn is_called_off(&self) -> bool {
+    pub(crate) fn calls_off(&self) -> bool {
         self.operation == Operation::CANCEL && self.is_part()
     }
 

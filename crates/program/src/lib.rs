@@ -33,7 +33,7 @@ pub fn end(name: &str, done: Result<(), Failure>, out: &mut dyn Write, err: &mut
 ///
 /// # Errors
 /// When there is no such folder.
-pub fn has_folder(file: &Path) -> Result<(), Failure> {
+pub fn check_folder(file: &Path) -> Result<(), Failure> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     match folder {
         Some(folder) if !folder.is_dir() => {
@@ -71,12 +71,12 @@ mod tests {
     #[test]
     fn a_file_in_no_folder_is_refused_before_the_work() {
         for file in ["x", "./x", "/x", "src/x"] {
-            assert_eq!(has_folder(Path::new(file)), Ok(()), "{file}");
+            assert_eq!(check_folder(Path::new(file)), Ok(()), "{file}");
         }
-        let refused = has_folder(Path::new("/nowhere/at/all/x")).unwrap_err();
+        let refused = check_folder(Path::new("/nowhere/at/all/x")).unwrap_err();
         assert_eq!(refused.status(), 2);
         assert!(refused.message.contains("there is no folder `/nowhere/at/all`"), "{refused}");
-        assert!(has_folder(Path::new("Cargo.toml/x")).is_err());
+        assert!(check_folder(Path::new("Cargo.toml/x")).is_err());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use mpi_sim::compute::Laws;
 use mpi_sim::machine::{Description, Machine};
 use mpi_sim::replay::{ASSUMPTIONS, Replayed, Script, replay};
 use mpi_sim::result::{Draw, Found, Setup, Simulation, calls_by_name, kind};
-use program::{Failure, has_folder, written};
+use program::{Failure, check_folder, written};
 use text::help::examples;
 
 use super::{description, fit};
@@ -65,7 +65,7 @@ impl Replay {
             setup.compute = format!("by the laws in {}", path.display());
         }
         let header = setup.header(typed(), self.seed);
-        self.trace_out.as_deref().map_or(Ok(()), has_folder)?;
+        self.trace_out.as_deref().map_or(Ok(()), check_folder)?;
         let mut writer = self.out.writer(&header)?;
         let played = play(&script, &described, settings)?;
         let calls = calls_by_name(played.calls.iter().flatten());
@@ -96,8 +96,8 @@ impl Replay {
 /// The traces of all ranks.
 pub fn recordings(path: &Path) -> Result<Vec<mpi_trace::Recording>, Failure> {
     if fit::is_recorded(path) {
-        let told = "holds compute times and no messages: `foretop sim run --compute replay=FILE` and `sim fit` take it";
-        return Err(Failure::usage(format!("`{}` {told}", path.display())));
+        let why = "holds compute times, not messages: `foretop sim run --compute replay=FILE` and `sim fit` take it";
+        return Err(Failure::usage(format!("`{}` {why}", path.display())));
     }
     mpi_job::read(path).map_err(Failure::of)
 }

@@ -11,7 +11,7 @@ use mpi_run::Measurement;
 use mpi_sim::machine::Machine;
 use mpi_sim::process::{self, Compute, Parts, Program, RankReport, Report, Setup};
 use mpi_sim::result::{self, CallUse, Ending, Found, RankTimes, Simulation};
-use program::{Failure, has_folder, written};
+use program::{Failure, check_folder, written};
 use rustix::process::{Pid, Signal, kill_process};
 use text::figure::span_ns;
 use text::help::examples;
@@ -113,7 +113,7 @@ fn check(compute: &Compute, n_ranks: u32) -> Result<(), Failure> {
             }
         },
         Compute::Model(path) => replay::laws(path).map(drop),
-        Compute::Record(path) => has_folder(path),
+        Compute::Record(path) => check_folder(path),
         Compute::Direct | Compute::None => Ok(()),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mpi_trace::{Event, Family, Operation, Peer, Placed, Recording, RingKind, Subject, Timeline};
+use mpi_trace::{Event, Operation, Peer, Placed, Recording, RingKind, Subject, Timeline};
 use units::{Rank, SimDuration};
 
 use crate::compute::{Laws, Times};
@@ -83,15 +83,8 @@ impl Script {
                     Subject::Call { communicator, .. } | Subject::Part { communicator, .. } => communicator,
                     Subject::Stage { .. } => continue,
                 };
-                if placed.event.is_called_off() {
-                    // It comes after its receive, which nothing will complete.
-                    let is_receive = |call: &Call| {
-                        (call.event.start, call.event.end) == (placed.event.start, placed.event.end)
-                            && call.event.operation.family() == Family::Receive
-                    };
-                    if let Some(at) = of_rank.iter().rposition(is_receive) {
-                        of_rank.remove(at);
-                    }
+                // Nothing will complete it: the program computes meanwhile.
+                if timeline.is_called_off(placed) {
                     continue;
                 }
                 let compute =

@@ -89,12 +89,11 @@ pub(super) fn take_from_any(
 /// Returns all sends and receives by where they meet.
 pub(super) fn inboxes(timeline: &Timeline) -> BTreeMap<Inbox, Mail> {
     let mut inboxes: BTreeMap<Inbox, Mail> = BTreeMap::new();
-    let called_off: HashSet<_> = timeline.calls().iter().filter(|call| call.event.is_called_off()).map(post).collect();
     for (at, call) in timeline.calls().iter().enumerate() {
         let (Subject::Call { peer, tag, .. } | Subject::Part { peer, tag, .. }) = call.event.subject else { continue };
         let Some((id, _)) = meeting_place(timeline, call) else { continue };
         let family = call.event.operation.family();
-        if call.event.is_failed || peer == Peer::None || call.is_receive_of(&called_off) {
+        if call.event.is_failed || peer == Peer::None || timeline.is_called_off(call) {
             continue;
         }
         if let (Family::Send | Family::Exchange, Some(receiver)) = (family, timeline.peer(call)) {
@@ -116,24 +115,6 @@ pub(super) fn inboxes(timeline: &Timeline) -> BTreeMap<Inbox, Mail> {
         }
     }
     inboxes
-}
-
-/// Rank, thread, times and subject of a receive, by which the record that called it off names it.
-type Post = (Rank, u32, u64, u64, Subject);
-
-/// The subject of a receive's record is the call's, or that of a part if it was started.
-fn post(call: &Placed) -> Post {
-    let subject = match call.event.subject {
-        Subject::Call { communicator, peer, tag } => Subject::Part { communicator, peer, tag },
-        subject => subject,
-    };
-    (call.rank, call.thread, call.event.start, call.event.end, subject)
-}
-
-impl Placed {
-    fn is_receive_of(&self, called_off: &HashSet<Post>) -> bool {
-        self.event.operation.family() == Family::Receive && !called_off.is_empty() && called_off.contains(&post(self))
-    }
 }
 
 impl Operation {

@@ -1,4 +1,4 @@
-//! Which process becomes the ranks, and programs without MPI.
+//! Programs that become the ranks: behind scripts, without MPI, with several threads.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -19,12 +19,12 @@ fn script(folder: &Path, name: &str, text: &str) -> String {
 
 #[test]
 #[ignore = "needs Open MPI: make test"]
-fn a_program_none_of_whose_ranks_begins_mpi_is_told_apart_from_one_that_takes_no_time() {
-    let told = refused(1, &[&RUN[..], &["/bin/ls", "/"]].concat());
-    assert!(told.contains("no rank of `/bin/ls` called MPI_Init: give a program that is linked"), "{told}");
+fn a_program_without_mpi_is_refused() {
+    let text = refused(1, &[&RUN[..], &["/bin/ls", "/"]].concat());
+    assert!(text.contains("no rank of `/bin/ls` called MPI_Init: give a program that is linked"), "{text}");
     let folder = tempfile::tempdir().unwrap();
-    let told = refused(1, &[&RUN[..], &[&script(folder.path(), "nothing", "#!/bin/sh\n:\n")]].concat());
-    assert!(told.contains("if it is a script, does it start a program with MPI?"), "{told}");
+    let text = refused(1, &[&RUN[..], &[&script(folder.path(), "nothing", "#!/bin/sh\n:\n")]].concat());
+    assert!(text.contains("if it is a script, does it start a program with MPI?"), "{text}");
 }
 
 #[test]
@@ -45,9 +45,9 @@ fn the_program_that_a_script_starts_becomes_the_ranks() {
     }
     words.push(["env", "/usr/bin/python3", "-c", code].map(str::to_owned).to_vec());
     for words in words {
-        let told = done(&RUN.into_iter().chain(words.iter().map(String::as_str)).collect::<Vec<_>>());
-        let ranks = [0, 1].map(|rank| told.matches(&format!("rank {rank} of 2\n")).count());
-        assert_eq!((ranks, told.contains("2 ranks take ")), ([1, 1], true), "{words:?}: {told}");
+        let text = done(&RUN.into_iter().chain(words.iter().map(String::as_str)).collect::<Vec<_>>());
+        let ranks = [0, 1].map(|rank| text.matches(&format!("rank {rank} of 2\n")).count());
+        assert_eq!((ranks, text.contains("2 ranks take ")), ([1, 1], true), "{words:?}: {text}");
     }
 }
 
@@ -57,8 +57,8 @@ fn the_program_that_a_script_starts_becomes_the_ranks() {
 fn a_program_that_opens_the_library_itself_is_simulated() {
     let code = "import ctypes; mpi = ctypes.CDLL('libmpi.so.40', mode=ctypes.RTLD_GLOBAL); mpi.MPI_Init(None, None); \
                 mpi.MPI_Barrier(ctypes.byref(ctypes.c_char.in_dll(mpi, 'ompi_mpi_comm_world'))); mpi.MPI_Finalize()";
-    let told = done(&[&RUN[..], &["/usr/bin/python3", "-c", code]].concat());
-    assert!(told.contains("2 ranks take ") && !told.contains("take 0 ns"), "{told}");
+    let text = done(&[&RUN[..], &["/usr/bin/python3", "-c", code]].concat());
+    assert!(text.contains("2 ranks take ") && !text.contains("take 0 ns"), "{text}");
 }
 
 #[test]
@@ -69,21 +69,21 @@ fn a_script_starts_one_program_with_mpi_whatever_its_arguments() {
     let one = script(folder.path(), "one", &format!("#!/bin/sh\n{tags}\n"));
     assert!(done(&[&RUN[..], &[&one]].concat()).contains("2 ranks take "));
     let two = script(folder.path(), "two", &format!("#!/bin/sh\n{tags}\n{tags}\n"));
-    let told = refused(1, &[&RUN[..], &[&two]].concat());
-    assert!(told.contains("a script starts a second program with MPI"), "{told}");
+    let text = refused(1, &[&RUN[..], &[&two]].concat());
+    assert!(text.contains("a script starts a second program with MPI"), "{text}");
 }
 
 #[test]
 #[ignore = "needs Open MPI: make test"]
 fn two_threads_in_mpi_at_one_time_are_named() {
     let folder = tempfile::tempdir().unwrap();
-    let told = refused(1, &[&RUN[..], &[&program(folder.path(), "threads")]].concat());
+    let text = refused(1, &[&RUN[..], &[&program(folder.path(), "threads")]].concat());
     // The second thread may be late for the deadlock that the first one is in without it.
     let is_named =
         ["two threads of rank 0 are in MPI at one time; ", "rank 0 has 2 threads that call MPI, one at a time: "]
             .iter()
-            .any(|wanted| told.contains(&format!("{wanted}the simulator provides SERIALIZED")));
-    assert!(is_named, "{told}");
+            .any(|wanted| text.contains(&format!("{wanted}the simulator provides SERIALIZED")));
+    assert!(is_named, "{text}");
 }
 
 #[test]
@@ -95,8 +95,8 @@ fn recorded_compute_times_are_known_by_their_content() {
     let run = ["run", "-n", "2", "--machine", MACHINE, "--compute"];
     done(&[&run[..], &[&format!("record={comp}"), "--", &tags]].concat());
     assert!(done(&["fit", &comp]).contains("[[law]]"));
-    let told = refused(2, &["replay", &comp, "--machine", MACHINE]);
-    assert!(told.contains("holds compute times and no messages"), "{told}");
-    let told = refused(2, &[&run[..], &["record=/nowhere/cg.comp", "--", &tags]].concat());
-    assert!(told.contains("there is no folder `/nowhere`; make it first"), "{told}");
+    let text = refused(2, &["replay", &comp, "--machine", MACHINE]);
+    assert!(text.contains("holds compute times, not messages"), "{text}");
+    let text = refused(2, &[&run[..], &["record=/nowhere/cg.comp", "--", &tags]].concat());
+    assert!(text.contains("there is no folder `/nowhere`; make it first"), "{text}");
 }

@@ -1,4 +1,4 @@
-//! What `foretop mpi trace` says of programs that it cannot trace, or that end before their time.
+//! Messages of `foretop mpi trace` about programs that it cannot trace, or that end before their time.
 
 use crate::command::{Ended, run};
 
@@ -35,7 +35,7 @@ fn ranks_that_end_without_finalize_are_named() {
 
 #[test]
 #[ignore = "needs Open MPI: scripts/test.sh mpi"]
-fn calls_by_addresses_are_traced_if_they_are_the_process_own_and_told_of_otherwise() {
+fn calls_by_addresses_are_traced_if_they_are_the_process_own_and_are_named_otherwise() {
     let code = |handle: &str| {
         format!(
             "import ctypes; ctypes.CDLL('libmpi.so.40', mode=ctypes.RTLD_GLOBAL); mpi = ctypes.CDLL({handle}); \
@@ -45,5 +45,5 @@ fn calls_by_addresses_are_traced_if_they_are_the_process_own_and_told_of_otherwi
     let (_folder, ended) = traced(&[], &code("None"));
     assert!(ended.status == 0 && ended.stderr.contains("traced 2 of 2 ranks"), "{}", ended.stderr);
     let (_folder, ended) = traced(&[], &code("'libmpi.so.40'"));
-    assert!(ended.status == 0 && ended.stderr.contains("out of a handle of dlopen"), "{}", ended.stderr);
+    assert!(ended.status == 0 && ended.stderr.contains("through a handle of dlopen"), "{}", ended.stderr);
 }

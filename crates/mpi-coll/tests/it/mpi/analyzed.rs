@@ -1,4 +1,4 @@
-//! What an analysis makes of calls on several communicators and of calls without stages.
+//! Analyses of calls on several communicators, and of calls without stages.
 
 use mpi_analysis::{analyzers, calls_without_stages};
 use mpi_trace::Operation;

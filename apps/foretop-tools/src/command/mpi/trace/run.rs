@@ -33,9 +33,9 @@ const TRACER: &str = "libmpi_tracer.so";
 const COLLECTIVES: &str = "libmpi_coll.so";
 
 /// Calls reach the tracer by the names of MPI's functions, which the dynamic linker finds in it first.
-const NO_TRACE: &str = "no trace: the program called no MPI function by name. The tracer does not see calls of a statically \
-                        linked library, nor those by addresses out of a handle of dlopen, as of ctypes.CDLL(\"libmpi.so\"), \
-                        cffi, MPItrampoline and Julia; it sees those out of RTLD_DEFAULT, as of ctypes.CDLL(None)";
+const NO_TRACE: &str = "no trace: the program called no MPI function by its name. Calls of a statically linked library cannot be \
+                        traced, nor those through a handle of dlopen (ctypes.CDLL(\"libmpi.so\"), cffi, MPItrampoline, Julia); \
+                        those through the process itself (ctypes.CDLL(None)) can";
 
 /// Ranks that are named where many did not end as they should.
 const UNFINISHED_SHOWN: usize = 8;
@@ -261,8 +261,8 @@ impl Run {
                 format!("{n_lost} older ones lost (--keep all keeps them)")
             },
         ));
-        if let Some(told) = unfinished(&recordings) {
-            say(&told);
+        if let Some(line) = unfinished(&recordings) {
+            say(&line);
         }
         if hosts.len() > 1 {
             say(&format!("clocks of the hosts agree within {}", text::figure::span_ns(error_ns as f64)));
