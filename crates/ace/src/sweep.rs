@@ -253,6 +253,7 @@ mod tests {
             version: "0.1.0".to_owned(),
             started: Timestamp::from_system(std::time::UNIX_EPOCH),
             mpi: "none".to_owned(),
+            transport: None,
             arguments: arguments.iter().map(|&argument| argument.to_owned()).collect(),
             seed: 1,
             ranks: Vec::new(),

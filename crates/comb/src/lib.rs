@@ -122,6 +122,7 @@ mod tests {
             version: "0.1.0".to_owned(),
             started: Timestamp::from_system(std::time::UNIX_EPOCH),
             mpi: "Some MPI 1.0".to_owned(),
+            transport: None,
             arguments: Vec::new(),
             seed: 1,
             ranks: vec![place(0), place(1)],

@@ -96,6 +96,7 @@ calls! {
     pack_size c"PMPI_Pack_size" (c_int, usize, usize, *mut c_int);
     query_thread c"PMPI_Query_thread" (*mut c_int);
     recv c"PMPI_Recv" (*mut c_void, c_int, usize, c_int, c_int, usize, *mut c_void);
+    request_get_status c"PMPI_Request_get_status" (usize, *mut c_int, *mut c_void);
     send c"PMPI_Send" (*const c_void, c_int, usize, c_int, c_int, usize);
     test c"PMPI_Test" (*mut usize, *mut c_int, *mut c_void);
     type_size c"PMPI_Type_size_x" (usize, *mut i64);
@@ -381,6 +382,16 @@ impl Mpi {
         let (mut flag, mut status) = (0, StatusRoom::default());
         call!(self, test(&raw mut request.0, &raw mut flag, (&raw mut status).cast()))?;
         Ok((flag != 0).then(|| self.status_in(&status)))
+    }
+
+    /// Whether a request is complete because it was called off. The request stays as it is.
+    ///
+    /// # Errors
+    /// If MPI refuses.
+    pub fn is_cancelled(&self, request: Handle) -> Result<bool, Failed> {
+        let (mut flag, mut status) = (0, StatusRoom::default());
+        call!(self, request_get_status(request.0, &raw mut flag, (&raw mut status).cast()))?;
+        Ok(flag != 0 && self.status_in(&status).is_cancelled)
     }
 
     /// Waits until a message is through.

@@ -15,6 +15,7 @@ pub(crate) struct Fortran {
     comm_to_c: Option<ToC>,
     datatype_to_c: Option<ToC>,
     op_to_c: Option<ToC>,
+    request_to_c: Option<ToC>,
 }
 
 impl Fortran {
@@ -30,6 +31,7 @@ impl Fortran {
             comm_to_c: to_c(c"PMPI_Comm_f2c"),
             datatype_to_c: to_c(c"PMPI_Type_f2c"),
             op_to_c: to_c(c"PMPI_Op_f2c"),
+            request_to_c: to_c(c"PMPI_Request_f2c"),
         }
     }
 
@@ -66,6 +68,12 @@ impl Mpi {
     #[must_use]
     pub fn op_of_fortran(&self, number: c_int) -> Handle {
         to_c(self.fortran.op_to_c, number)
+    }
+
+    /// Returns the request of a Fortran integer.
+    #[must_use]
+    pub fn request_of_fortran(&self, number: c_int) -> Handle {
+        to_c(self.fortran.request_to_c, number)
     }
 
     /// Returns the addresses that mean `MPI_IN_PLACE` as a Fortran program's buffer; 0 stands for none. Those of a

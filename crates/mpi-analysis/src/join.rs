@@ -112,6 +112,17 @@ mod tests {
         assert_eq!((join.n_open(), join.n_incomplete), (0, 0));
     }
 
+    /// As `mpi-coll` numbers calls of communicators over one tree.
+    #[test]
+    fn calls_of_two_communicators_over_one_tree_are_joined_however_far_ranks_are_apart() {
+        let mut join = Join::new(2, 64);
+        let calls: Vec<u32> = (0..60).map(|call| ((call % 2) << 24) | (call / 2)).collect();
+        assert!(calls.iter().all(|&call| join.take(&event(0, call)).is_none()));
+        let starts: Vec<u64> = calls.iter().map(|&call| join.take(&event(1, call)).unwrap().at[0].0).collect();
+        assert!(starts.iter().zip(&calls).all(|(start, call)| *start == u64::from(*call)));
+        assert_eq!((join.n_open(), join.n_incomplete, join.n_strangers), (0, 0, 0));
+    }
+
     #[test]
     fn what_stays_incomplete_is_given_up_and_counted() {
         let mut join = Join::new(2, 3);

@@ -49,7 +49,7 @@ pub use kernel::{Kernel, KernelLog};
 pub use last_arrival::LastArrival;
 pub use node_call::{NodeCall, two_way};
 pub use outlier::{Against, Outlier};
-pub use recorded::{RecordedError, analyzers};
+pub use recorded::{RecordedError, analyzers, calls_without_stages};
 pub use report::{Costs, Report};
 pub use search::{Candidate, Search, Step};
 pub use table::to_csv;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use mpi_abi::{Failed, Handle};
 use mpi_job::{Access, Segment};
-use mpi_tree::{Collective, Forest};
+use mpi_tree::{CAPACITY_BYTES, Collective, Forest};
 use units::Rank;
 
 use crate::agreement::Agreement;
@@ -25,8 +25,6 @@ use crate::report::{Reason, Way};
 use crate::site::Sites;
 use crate::taking::Taking;
 
-/// The most that slots hold. Larger calls are not what trees over shared memory are good for.
-const CAPACITY_BYTES: usize = 64 * 1024;
 /// Number of calls after which the ranks ask rank 0 whether another tree file is to come into force: the file may lie
 /// where none of them looks that has something for all.
 const N_CALLS_UNASKED: u32 = 1024;
@@ -251,7 +249,9 @@ impl State {
             gate: job.gate(host),
         };
         let way = Way::Tree(self.forest.trees[tree].name.as_str().into(), self.forest.epoch);
-        Ok(Some((Engine::new(part), recorder.unwrap_or_else(|_| Recorder::new(job.ticks, None)), way)))
+        let mut recorder = recorder.unwrap_or_else(|_| Recorder::new(job.ticks, None));
+        recorder.count_for(self.number);
+        Ok(Some((Engine::new(part), recorder, way)))
     }
 
     /// The most that a call over the tree may bring to a node.

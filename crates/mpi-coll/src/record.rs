@@ -17,6 +17,11 @@ pub(crate) struct Recorder {
     halves: Option<Halves>,
 }
 
+/// Position of the bits of a sequence number that differ between communicators.
+const COMMUNICATOR_SHIFT: u32 = 24;
+/// Communicators whose calls are told apart. Readers know a number from those within 2^31 of it.
+const N_COMMUNICATORS: u32 = 64;
+
 /// A call that the engine makes as a reduce and a broadcast, over a part of the recorder's tree. Collectors write when
 /// the second half passes them, with the start that they had in the first.
 #[derive(Debug)]
@@ -32,6 +37,13 @@ impl Recorder {
     /// Builds a recorder. Without a writer nothing is recorded.
     pub(crate) fn new(ticks: Ticks, writer: Option<Writer<'static>>) -> Self {
         Self { ticks, writer, is_on: false, operation: Operation::BARRIER, sequence: 0, halves: None }
+    }
+
+    /// Counts on among the numbers of a communicator, so that no call of another one over the same tree has the same:
+    /// readers join the records of a call by its number. The numbers of a communicator are all ranks' own.
+    pub(crate) fn count_for(&mut self, communicator: u32) {
+        let of_call = self.sequence & ((1 << COMMUNICATOR_SHIFT) - 1);
+        self.sequence = ((communicator % N_COMMUNICATORS) << COMMUNICATOR_SHIFT) | of_call;
     }
 
     /// Begins with the next call, or with a half of it.
@@ -91,5 +103,30 @@ impl Recorder {
             subject: Subject::Stage { collector, sequence: self.sequence.wrapping_sub(1) },
         };
         writer.write(event.to_records());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_of_two_communicators_have_different_numbers_however_they_alternate() {
+        let mut recorders = [0, 1].map(|communicator| {
+            let mut recorder = Recorder::new(Ticks::best(), None);
+            recorder.count_for(communicator);
+            recorder
+        });
+        let mut numbers = std::collections::BTreeSet::new();
+        for call in 0..60 {
+            let recorder = &mut recorders[call % 2];
+            recorder.begin(Operation::ALLREDUCE);
+            assert!(numbers.insert(recorder.sequence), "{call}");
+        }
+        // A recorder that another communicator had counts on.
+        let [mut first, _] = recorders;
+        first.count_for(2);
+        first.begin(Operation::ALLREDUCE);
+        assert!(numbers.insert(first.sequence));
     }
 }

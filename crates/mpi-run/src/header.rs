@@ -49,6 +49,10 @@ pub struct Header {
     pub started: Timestamp,
     /// Name that the MPI library gives itself, or `none` where a single host was measured without it.
     pub mpi: String,
+    /// Transport that ranks of one host were restricted to, `tcp`; none where the library chose, and in results of
+    /// 0.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transport: Option<String>,
     /// Arguments as typed, without the program.
     pub arguments: Vec<String>,
     /// Seed of all draws.
@@ -75,6 +79,16 @@ impl Placement {
     }
 }
 
+/// Returns the transport that a launcher restricts ranks of one host to, by the variables of their environment: `tcp`,
+/// as [`Placing::is_tcp`](crate::Placing::is_tcp) has it, or none where the library may choose.
+#[cfg(any(feature = "mpi", test))]
+pub(crate) fn transport(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
+    let components = variable("OMPI_MCA_btl").unwrap_or_default();
+    let is_open_mpi = !components.is_empty() && components.split(',').all(|name| ["tcp", "self"].contains(&name));
+    let is_mpich = variable("MPIR_CVAR_NOLOCAL").is_some_and(|value| value == "1");
+    (is_open_mpi || is_mpich).then(|| "tcp".to_owned())
+}
+
 impl Header {
     /// Returns the head of a run of `measurement` that begins at this moment. `mpi` is the name that the library gives
     /// itself; `none` for a process without one.
@@ -91,6 +105,7 @@ impl Header {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             started: clock::now(),
             mpi,
+            transport: None,
             arguments,
             seed,
             ranks,
@@ -181,10 +196,27 @@ mod tests {
             version: "0.1.0".to_owned(),
             started: Timestamp::from_system(std::time::UNIX_EPOCH),
             mpi: "none".to_owned(),
+            transport: None,
             arguments: Vec::new(),
             seed: 1,
             ranks,
             assumptions: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_transport_is_one_that_ranks_are_restricted_to() {
+        for (name, value, is_tcp) in [
+            ("OMPI_MCA_btl", "tcp,self", true),
+            ("OMPI_MCA_btl", "vader,tcp,self", false),
+            ("OMPI_MCA_btl", "^tcp", false),
+            ("OMPI_MCA_btl", "", false),
+            ("MPIR_CVAR_NOLOCAL", "1", true),
+            ("MPIR_CVAR_NOLOCAL", "0", false),
+            ("HOME", "tcp", false),
+        ] {
+            let found = transport(|asked| (asked == name).then(|| value.to_owned()));
+            assert_eq!(found.is_some(), is_tcp, "{name}={value}");
         }
     }
 

@@ -14,7 +14,7 @@ use units::Rank;
 use program::Failure;
 
 use crate::ending::Ending;
-use crate::header::{Header, Offset, Placement, allowed_cpus, host_name};
+use crate::header::{Header, Offset, Placement, allowed_cpus, host_name, transport};
 use crate::measurement::Measurement;
 use crate::survey::ClockQuality;
 use crate::work::Calibration;
@@ -124,7 +124,8 @@ impl Session {
         seed: u64,
         clock: &Stopwatch,
     ) -> Header {
-        Header::of(measurement, library(), arguments, seed, self.placements(clock))
+        let transport = transport(|name| std::env::var(name).ok());
+        Header { transport, ..Header::of(measurement, library(), arguments, seed, self.placements(clock)) }
     }
 
     /// Returns the placement of every rank, the same on all ranks: surveys clocks, calibrates work, compares clocks

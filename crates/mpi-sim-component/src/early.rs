@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::{face, library};
+use crate::{face, library, rank};
 
 /// The level that Open MPI's one-sided communication over messages allows; programs that ask for more get this one.
 const MPI_THREAD_SERIALIZED: c_int = 2;
@@ -48,7 +48,7 @@ unsafe extern "C" fn ompi_mpi_init(
     may_repeat: bool,
 ) -> c_int {
     let requested = requested.min(MPI_THREAD_SERIALIZED);
-    match face::front() {
+    let status = match face::front() {
         // SAFETY: MPI is set up, and the place for the level is the caller's.
         Some(front) if IS_READY.swap(false, Ordering::Relaxed) => unsafe {
             (front.begin_mpi)(requested, provided);
@@ -64,5 +64,9 @@ unsafe extern "C" fn ompi_mpi_init(
                 may_repeat,
             )
         },
+    };
+    if status == 0 && rank::is_simulated() {
+        rank::initialized();
     }
+    status
 }

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{BufReader, BufWriter};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use mpi_sim::compute::{Laws, Times};
 use mpi_sim::machine::{Description, Machine};
@@ -58,6 +58,10 @@ pub struct Note {
     pub n_charged: AtomicUsize,
     /// Processes that it forked.
     pub n_forks: AtomicU64,
+    /// Threads that have called MPI.
+    pub n_threads: AtomicU32,
+    /// Whether a thread called MPI while another one was in a call.
+    pub is_crowded: AtomicBool,
     counts: Box<[CallCount]>,
 }
 
@@ -259,6 +263,7 @@ impl Job {
         let world = self.world.hold();
         let ranks = (0..).zip(&self.notes).map(|(rank, note)| RankReport {
             at: world.clock(rank),
+            is_initialized: note.is_initialized.load(Ordering::Relaxed),
             counts: world.rank_counts(rank).clone(),
             calls: note.calls(),
             unreceived: world.unreceived(rank).map(|left| (left.source, left.tag, left.n_bytes)).collect(),
@@ -294,6 +299,8 @@ impl Note {
             n_bytes_sent: AtomicU64::new(0),
             n_charged: AtomicUsize::new(0),
             n_forks: AtomicU64::new(0),
+            n_threads: AtomicU32::new(0),
+            is_crowded: AtomicBool::new(false),
             counts: (0..call::N_FUNCTIONS).map(|_| CallCount::default()).collect(),
         }
     }

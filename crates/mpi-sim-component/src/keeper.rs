@@ -1,7 +1,7 @@
 //! The process that the ranks are forked from: it stays behind, sees how they end, and tells the launcher.
 
 use std::fs::File;
-use std::io::{BufWriter, Read, Write};
+use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::sync::atomic::Ordering;
@@ -12,6 +12,7 @@ use mpi_sim::{Reason, Stopped, Switch};
 use units::{Rank, SimTime};
 
 use crate::job::Job;
+use crate::script::ScriptProcess;
 use crate::{library, rank};
 
 const PRELOAD: &str = "LD_PRELOAD";
@@ -23,6 +24,9 @@ const ANY: i32 = -1;
 /// Number of ranks beyond which others that have ended as well are looked for at a tick only: the system goes through
 /// all to find one.
 const SOUGHT_MAX: usize = 64;
+/// Looks at a rank's other threads after a deadlock, and nanoseconds between them.
+const N_LOOKS: u32 = 100;
+const LOOK_NS: i64 = 10_000_000;
 /// Ticks without a call or any processor time of those that may run.
 const IDLE_TICKS_MAX: u32 = 20;
 
@@ -40,6 +44,8 @@ pub fn begin() {
         let what = "the program loads an MPICH of its own (RPATH): link it without, so that the simulator's is found";
         teller.give_up(0, what);
     }
+    // SAFETY: the call takes nothing.
+    teller.tell(&Report::Begun { keeper: unsafe { libc::getpid() } });
     die_with_parent();
     rank::prepare(job);
     let signals = block_signals();
@@ -75,22 +81,41 @@ pub fn begin() {
     .keep(&signals)
 }
 
-/// Reads what the launcher left: the job, or why there is none, and where to report.
+/// Reads what the launcher left: the job, or why there is none, and where to report. Nothing where this process is on
+/// the way to the program.
 fn prepare() -> Option<(Result<Job, String>, File)> {
     let descriptors = std::env::var(DESCRIPTORS).ok()?;
-    let (setup, report) = descriptors.split_once(',')?;
-    let (setup, report) = (setup.parse().ok()?, report.parse().ok()?);
+    let numbers: Vec<i32> = descriptors.split(',').filter_map(|number| number.parse().ok()).collect();
+    let [setup, report, launcher] = numbers[..] else { return None };
+    // Opened anew, it is read from its beginning however often it was read.
+    let text = std::fs::read_to_string(format!("/proc/self/fd/{setup}")).map_err(|error| error.to_string());
+    let read = text.and_then(|text| serde_json::from_str::<Setup>(&text).map_err(|error| error.to_string()));
+    if read.as_ref().is_ok_and(|setup| !is_program(setup, launcher)) {
+        return None;
+    }
     // SAFETY: the launcher opened both for this process; nothing else has been done in it.
     let (mut setup, report) = unsafe { (File::from_raw_fd(setup), File::from_raw_fd(report)) };
-    let mut text = String::new();
-    let read = setup.read_to_string(&mut text).map_err(|error| error.to_string());
-    let setup = read.and_then(|_| serde_json::from_str::<Setup>(&text).map_err(|error| error.to_string()));
-    let job = setup.and_then(|setup| {
+    let job = read.and_then(|read| {
+        // All processes of a script share this position.
+        if setup.stream_position().is_ok_and(|position| position > 0) {
+            return Err("a script starts a second program with MPI, and one is simulated at a time".to_owned());
+        }
+        setup.seek(SeekFrom::End(0)).map_err(|error| error.to_string())?;
         // SAFETY: no thread is there yet.
-        unsafe { clean_environment(&setup) };
-        Job::new(&setup)
+        unsafe { clean_environment(&read) };
+        Job::new(&read)
     });
     Some((job, report))
+}
+
+/// Whether this process is the program, and not a shell that starts it or one of the shell's helpers.
+fn is_program(setup: &Setup, launcher: i32) -> bool {
+    let file = std::fs::read_link("/proc/self/exe").unwrap_or_default();
+    let arguments: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    // SAFETY: the call takes nothing.
+    let is_launched = unsafe { libc::getppid() } == launcher;
+    ScriptProcess { file: &file, arguments: &arguments, is_launched, has_mpi: library::is_linked() }
+        .is_program(&setup.arguments)
 }
 
 /// Removes the simulation from the environment: what the ranks start is not simulated.
@@ -287,11 +312,37 @@ impl Keeper {
         if reason == Reason::Deadlock && n_ended > 0 {
             what += &format!("; ranks that have ended: {n_ended}");
         }
+        if reason == Reason::Deadlock
+            && let Some(why) = self.crowded()
+        {
+            what = why;
+        }
         let call = |rank: Rank| self.job.notes[rank as usize].call_name().map(str::to_owned);
         let world = self.job.world.hold();
         let waits = world.waits().iter().map(|wait| Waiting { call: call(wait.rank), ..Waiting::of(wait) }).collect();
         drop(world);
         self.fail_with(rank, what, waits);
+    }
+
+    /// The reason for a deadlock where a rank has several threads that call MPI: while one waits inside, another may be
+    /// about to send what all wait for.
+    fn crowded(&self) -> Option<String> {
+        let notes = || (0..).zip(&self.job.notes);
+        let (rank, note) = notes().find(|(_, note)| note.n_threads.load(Ordering::Relaxed) > 1)?;
+        let is_crowded = || notes().find(|(_, note)| note.is_crowded.load(Ordering::Relaxed));
+        for _ in 0..N_LOOKS {
+            if let Some((rank, _)) = is_crowded() {
+                return Some(rank::crowded(rank));
+            }
+            let pause = libc::timespec { tv_sec: 0, tv_nsec: LOOK_NS };
+            // SAFETY: the time is there until the call returns.
+            unsafe { libc::syscall(libc::SYS_nanosleep, &raw const pause, std::ptr::null_mut::<libc::timespec>()) };
+        }
+        let n = note.n_threads.load(Ordering::Relaxed);
+        Some(format!(
+            "every rank waits for another, and none can go on; rank {rank} has {n} threads that call MPI, one at a time: \
+             the simulator provides SERIALIZED"
+        ))
     }
 
     /// Whether those that may run have done nothing for long: they wait for something that is not simulated.

@@ -9,11 +9,13 @@ mod call;
 mod collective;
 mod early;
 mod face;
+mod holder;
 mod job;
 mod keeper;
 mod library;
 mod memory;
 mod rank;
+mod script;
 mod time;
 
 #[global_allocator]

@@ -41,9 +41,12 @@ pub fn mpich() -> Option<&'static Mpich> {
 
 /// Whether the program has loaded an MPICH that is not ours.
 pub fn has_other_mpich() -> bool {
-    // SAFETY: the name ends with a zero, and nothing is loaded.
-    let is_loaded = unsafe { !libc::dlopen(MPICH.name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD).is_null() };
-    is_loaded && mpich().is_none()
+    MPICH.is_loaded() && mpich().is_none()
+}
+
+/// Whether the program is linked with MPI; before it can have loaded anything.
+pub fn is_linked() -> bool {
+    MPI.is_loaded() || MPICH.is_loaded()
 }
 
 /// The libraries with the functions that the program calls, and their twins for Fortran.
@@ -114,6 +117,11 @@ impl Symbol {
 impl Library {
     const fn new(name: &'static CStr) -> Self {
         Self { name, handle: AtomicPtr::new(null_mut()) }
+    }
+
+    fn is_loaded(&self) -> bool {
+        // SAFETY: the name ends with a zero, and nothing is loaded.
+        unsafe { !libc::dlopen(self.name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD).is_null() }
     }
 
     /// The function of that name; the process ends if there is none, as it would without this library.

@@ -10,6 +10,7 @@ use mpi_sim::{Rank, Reason, Stopped};
 use units::{SimDuration, SimTime};
 
 use crate::collective::Collective;
+use crate::holder::{HoldPurpose, Holder, n_threads};
 use crate::job::{Job, NO_CALL, Source, Turns};
 use crate::{call, early, face, time};
 
@@ -17,16 +18,31 @@ use crate::{call, early, face, time};
 /// end.
 const LOOK: SimDuration = SimDuration::from_nanos(25);
 
+/// Functions that any thread may call at any time (MPI 4.0, 11.6), and the clock.
+const ANY_THREAD: [&str; 8] = [
+    "MPI_Finalized",
+    "MPI_Get_library_version",
+    "MPI_Get_version",
+    "MPI_Initialized",
+    "MPI_Is_thread_main",
+    "MPI_Query_thread",
+    "MPI_Wtick",
+    "MPI_Wtime",
+];
+
 static JOB: AtomicPtr<Job> = AtomicPtr::new(std::ptr::null_mut());
 static ME: AtomicU32 = AtomicU32::new(0);
 /// False in children that the rank forked.
 static IS_RANK: AtomicBool = AtomicBool::new(false);
+static HOLDER: Holder = Holder::nobody();
 /// Number of collective calls that this rank has begun on each communicator.
 static N_COLLECTIVE: Mutex<BTreeMap<u64, u64>> = Mutex::new(BTreeMap::new());
 
 thread_local! {
     /// The processor time of this thread up to which its clock has come; nothing before its first call.
     static COMPUTED_NS: Cell<Option<u64>> = const { Cell::new(None) };
+    /// Whether another thread was in a call when its own began.
+    static IS_GUEST: Cell<bool> = const { Cell::new(false) };
     /// The simulated time at which its call began.
     static BEGAN: Cell<SimTime> = const { Cell::new(SimTime::ZERO) };
 }
@@ -109,31 +125,47 @@ pub fn rank() -> Rank<'static, Turns> {
     own_job().rank(me())
 }
 
-/// A call begins, and nothing else is under way.
+/// MPI has begun for the program.
+pub fn initialized() {
+    own_job().notes[me() as usize].is_initialized.store(true, Ordering::Relaxed);
+}
+
+/// A call begins, and nothing else of this thread is under way.
 pub fn enter(function: usize, site: usize, size_bytes: impl Fn() -> u64) {
     let job = own_job();
+    let is_guest = HOLDER.take(HoldPurpose::Call).is_err();
+    IS_GUEST.set(is_guest);
+    if is_guest {
+        if ANY_THREAD.contains(&call::name(function)) {
+            return;
+        }
+        job.notes[me() as usize].is_crowded.store(true, Ordering::Relaxed);
+        fail(crowded(me()));
+    }
     charge(job, || (site_name(function, site), size_bytes()));
     let now = job.rank(me()).now();
     BEGAN.set(now);
     let note = &job.notes[me() as usize];
     note.at_ns.store(now.as_nanos(), Ordering::Relaxed);
     note.site.store(site, Ordering::Relaxed);
+    note.n_threads.store(n_threads(), Ordering::Relaxed);
     note.call.store(function, Ordering::Relaxed);
     note.n_calls.fetch_add(1, Ordering::Relaxed);
 }
 
 /// The outermost call ends.
 pub fn leave() {
+    if IS_GUEST.get() {
+        return;
+    }
     let job = own_job();
     let note = &job.notes[me() as usize];
     let function = note.call.swap(NO_CALL, Ordering::Relaxed);
     if function != NO_CALL {
         note.count(function, job.rank(me()).now().saturating_since(BEGAN.get()).as_nanos());
-        if call::name(function).starts_with("MPI_Init") {
-            note.is_initialized.store(true, Ordering::Relaxed);
-        }
     }
     mark();
+    HOLDER.give_back();
 }
 
 /// A collective call begins, which has to be the one that the communicator's other ranks make.
@@ -230,23 +262,26 @@ fn mark() {
 pub fn read_clock() -> Option<SimTime> {
     let job = job()?;
     // Another thread than the one that calls MPI may look, and must not count its own time.
-    if call::depth() == 0 && COMPUTED_NS.get().is_some() {
+    if call::depth() == 0 && COMPUTED_NS.get().is_some() && HOLDER.take(HoldPurpose::Time).is_ok() {
         if matches!(job.compute, Source::None) {
             job.rank(me()).sleep(LOOK);
         } else {
             charge(job, || ("clock".to_owned(), 0));
         }
+        HOLDER.give_back();
     }
     Some(job.rank(me()).now())
 }
 
-/// Sleeps in simulated time; false for threads that never called MPI, whose sleeps are real.
+/// Sleeps in simulated time, outside of any call; false for threads that never called MPI, and while another thread is
+/// in a call: then the sleep is real.
 pub fn sleep(span: SimDuration) -> bool {
-    let is_own = COMPUTED_NS.get().is_some();
+    let is_own = COMPUTED_NS.get().is_some() && HOLDER.take(HoldPurpose::Time).is_ok();
     if is_own {
         let job = own_job();
         charge(job, || ("sleep".to_owned(), 0));
         job.rank(me()).sleep(span);
+        HOLDER.give_back();
     }
     is_own
 }
@@ -269,6 +304,11 @@ pub fn fail(what: String) -> ! {
     let why = Stopped { rank: me(), at: rank.now(), reason: Reason::Ended(what) };
     rank.stop(why.clone());
     stopped(why)
+}
+
+/// Returns the reason why two threads end the run.
+pub fn crowded(rank: units::Rank) -> String {
+    format!("two threads of rank {rank} are in MPI at one time; the simulator provides SERIALIZED")
 }
 
 /// Ends the run because of a call that is not simulated.

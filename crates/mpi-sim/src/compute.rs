@@ -17,6 +17,9 @@ pub use laws::{Law, Laws, LawsError};
 /// The one version of the format.
 const FORMAT: u32 = 1;
 
+/// The longest head that is recognized: names of sites take some tens of bytes each.
+const HEAD_BYTES_MAX: u64 = 16 << 20;
+
 /// The computation of all ranks between their calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Times {
@@ -161,6 +164,18 @@ impl Times {
         to.flush()
     }
 
+    /// Whether a file begins as one of compute times does, of any version.
+    pub fn begins(from: impl BufRead) -> bool {
+        #[derive(Deserialize)]
+        struct Mark {
+            #[serde(rename = "foretop_compute")]
+            _format: u32,
+        }
+        let mut first = Vec::new();
+        let is_read = from.take(HEAD_BYTES_MAX).read_until(b'\n', &mut first).is_ok();
+        is_read && serde_json::from_slice::<Mark>(&first).is_ok()
+    }
+
     /// Reads the file.
     ///
     /// # Errors
@@ -218,6 +233,7 @@ mod tests {
         let mut written = Vec::new();
         two_ranks().write(&mut written).unwrap();
         assert_eq!(Times::read(&written[..]).unwrap(), two_ranks());
+        assert!(Times::begins(&written[..]) && !Times::begins(&b"{\"foretop_trace\":1}\n"[..]));
         let page = include_str!("../../../docs/formats/sim-compute.md");
         assert!(page.contains(std::str::from_utf8(&written).unwrap()), "{}", String::from_utf8_lossy(&written));
     }

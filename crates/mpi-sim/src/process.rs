@@ -11,7 +11,8 @@ use crate::result::{AlgorithmUsed, Waiting};
 use crate::world::{Counts, RankCounts};
 pub use launch::{LaunchError, Parts, Program, Running};
 
-/// The variable with the descriptors of a [`Setup`] to read and of a pipe for [`Report`]s, as in `3,4`.
+/// The variable with the descriptors of a [`Setup`] to read and of a pipe for [`Report`]s, and the launcher's process,
+/// as in `3,4,1234`.
 pub const DESCRIPTORS: &str = "FORETOP_SIM";
 
 /// The simulation that is to be run.
@@ -29,6 +30,8 @@ pub struct Setup {
     pub has_unique_tags: bool,
     /// Source of the time between calls.
     pub compute: Compute,
+    /// Arguments of the program, by which it is found among the processes of a script.
+    pub arguments: Vec<String>,
     /// The library to take out of the environment of the ranks' own children.
     pub preloaded: String,
     /// The folder of libraries to take out of it.
@@ -55,6 +58,11 @@ pub enum Compute {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Report {
+    /// The first line.
+    Begun {
+        /// The keeper's process, which ends the run and reports what there is when it is interrupted.
+        keeper: i32,
+    },
     /// Progress of the ranks.
     Progress {
         /// Ranks that have ended.
@@ -99,6 +107,8 @@ pub struct Failure {
 pub struct RankReport {
     /// Its clock at the end.
     pub at: SimTime,
+    /// Whether it called `MPI_Init` or `MPI_Init_thread`.
+    pub is_initialized: bool,
     /// Breakdown of the rank's time.
     pub counts: RankCounts,
     /// Its calls by name.

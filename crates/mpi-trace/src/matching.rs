@@ -230,6 +230,24 @@ mod tests {
         assert_eq!(Timeline::of(&recordings).usage().len(), 2);
     }
 
+    #[test]
+    fn a_receive_that_was_called_off_takes_no_message_of_those_that_follow() {
+        let irecv = (10, 11, Operation::IRECV, 0, to(0), 7);
+        let receives = (0..5).map(|at| (30 + 20 * at, 35 + 20 * at, Operation::RECV, 0, to(0), 7));
+        let mut receiver = rank(
+            1,
+            0,
+            &[vec![irecv, (12, 13, Operation::CANCEL, 0, Peer::None, 0), irecv], receives.collect()].concat(),
+        );
+        let part = &mut receiver.rings[0].events[2];
+        part.operation = Operation::CANCEL;
+        part.subject = Subject::Part { communicator: 0, peer: to(0), tag: Some(7) };
+        let sends: Vec<Line> = (0..5).map(|at| (31 + 20 * at, 33 + 20 * at, Operation::SEND, 0, to(1), 7)).collect();
+        let expected: Vec<(u64, u64)> = (0..5).map(|at| (31 + 20 * at, 30 + 20 * at)).collect();
+        let matching = check_messages(&[rank(0, 0, &sends), receiver], &expected);
+        assert_eq!((matching.n_unreceived, matching.n_unsent, matching.n_contradicted), (0, 0, 0));
+    }
+
     /// Heads may say anything. Counting up to these ranks would take memory and time without end.
     #[test]
     fn ranks_without_end_are_not_counted() {

@@ -34,7 +34,7 @@ pub struct Event {
 }
 
 /// The subject of an [`Event`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Subject {
     /// A call by the program.
     Call {
@@ -93,6 +93,12 @@ impl Event {
     #[must_use]
     pub fn is_part(&self) -> bool {
         matches!(self.subject, Subject::Part { .. })
+    }
+
+    /// Whether this is the record that calls a receive off: it has that receive's times, peer and tag.
+    #[must_use]
+    pub(crate) fn calls_off(&self) -> bool {
+        self.operation == Operation::CANCEL && self.is_part()
     }
 
     /// Returns its records.

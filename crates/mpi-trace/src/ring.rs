@@ -417,6 +417,13 @@ impl<'a> Writer<'a> {
         self.ring
     }
 
+    /// Returns the position of the next record.
+    #[inline]
+    #[must_use]
+    pub fn position(&self) -> u64 {
+        self.head
+    }
+
     /// Writes an event, over the oldest ones when the ring is full.
     #[inline]
     pub fn write(&mut self, (extension, record): Records) {

@@ -1,10 +1,10 @@
 //! The calls of all ranks on one axis of time: nanoseconds of the monotonic clock of rank 0's host.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use units::Rank;
 
-use crate::{Call, Event, Mode, Operation, Peer, Recording, RingKind, Row, Subject, Trace};
+use crate::{Call, Event, Family, Mode, Operation, Peer, Recording, RingKind, Row, Subject, Trace};
 
 /// Recordings of several ranks, brought together.
 #[derive(Debug)]
@@ -12,9 +12,13 @@ pub struct Timeline<'a> {
     recordings: BTreeMap<Rank, &'a Recording>,
     /// Calls by rank and then by start.
     calls: Vec<Placed>,
+    called_off: HashSet<Post>,
     n_ranks: u32,
     error_ns: u64,
 }
+
+/// Rank, thread, times in ticks, and subject of a receive, all of which the record that calls it off has as well.
+type Post = (Rank, u32, u64, u64, Subject);
 
 /// A call or a stage of one rank on the common axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +52,15 @@ impl Placed {
             Subject::Stage { .. } => None,
         }
     }
+
+    /// A receive that was started is a part, one that was called is not; the record that calls it off always is.
+    fn post(&self) -> Post {
+        let subject = match self.event.subject {
+            Subject::Call { communicator, peer, tag } => Subject::Part { communicator, peer, tag },
+            subject => subject,
+        };
+        (self.rank, self.thread, self.event.start, self.event.end, subject)
+    }
 }
 
 /// Calls of a rank of one kind, in sum.
@@ -78,7 +91,8 @@ impl<'a> Timeline<'a> {
         let n_ranks = |recording: &&Recording| recording.head.n_ranks.max(recording.head.rank.saturating_add(1));
         let n_ranks = recordings.values().map(n_ranks).max();
         let error_ns = recordings.values().map(|recording| recording.alignment().error_ns()).max();
-        Self { recordings, calls, n_ranks: n_ranks.unwrap_or(0), error_ns: error_ns.unwrap_or(0) }
+        let called_off = calls.iter().filter(|call| call.event.calls_off()).map(Placed::post).collect();
+        Self { recordings, calls, called_off, n_ranks: n_ranks.unwrap_or(0), error_ns: error_ns.unwrap_or(0) }
     }
 
     /// Returns the number of ranks of the program, also those that recorded nothing.
@@ -102,6 +116,14 @@ impl<'a> Timeline<'a> {
     /// Returns each rank's calls; ranks that made none are left out.
     pub fn by_rank(&self) -> impl Iterator<Item = &[Placed]> {
         self.calls.chunk_by(|a, b| a.rank == b.rank)
+    }
+
+    /// Whether this is a receive that `MPI_Cancel` called off, which no message meets, or the record that says so.
+    #[must_use]
+    pub fn is_called_off(&self, call: &Placed) -> bool {
+        let operation = call.event.operation;
+        let may_be = operation == Operation::CANCEL || operation.family() == Family::Receive;
+        may_be && !self.called_off.is_empty() && self.called_off.contains(&call.post())
     }
 
     /// Returns all stages, by rank and ring.
@@ -150,10 +172,11 @@ impl<'a> Timeline<'a> {
     }
 
     /// Returns the calls that move data, as a model of the application takes them:
-    /// `docs/formats/communication-trace.md`. Sends to `MPI_PROC_NULL` and calls that failed are left out. Parts take
+    /// `docs/formats/communication-trace.md`. Sends to `MPI_PROC_NULL`, receives that were called off, and calls
+    /// that failed are left out. Parts take
     /// no time: their calls have it.
     pub fn rows(&self) -> impl Iterator<Item = (Operation, Row)> {
-        self.calls.iter().filter(|call| !call.event.is_failed).filter_map(|placed| {
+        self.calls.iter().filter(|call| !call.event.is_failed && !self.is_called_off(call)).filter_map(|placed| {
             let call = placed.event.operation.call()?;
             let peer = self.peer(placed);
             let is_complete = !matches!(call, Call::Send(_)) || peer.is_some();

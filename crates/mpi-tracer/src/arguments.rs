@@ -120,6 +120,11 @@ impl Held {
         if self.is_fortran { mpi.comm_of_fortran(self.word as c_int) } else { Handle(self.word) }
     }
 
+    /// The request in C.
+    pub(crate) fn request(self, mpi: &Mpi) -> Handle {
+        if self.is_fortran { mpi.request_of_fortran(self.word as c_int) } else { Handle(self.word) }
+    }
+
     /// The datatype in C.
     pub(crate) fn datatype(self, mpi: &Mpi) -> Handle {
         if self.is_fortran { mpi.datatype_of_fortran(self.word as c_int) } else { Handle(self.word) }

@@ -45,8 +45,13 @@ pub(crate) fn record<const FORTRAN: bool>(
     made: &Made,
 ) {
     let Some(event) = event(recorder, spec, arguments, made, None) else { return };
+    let position = recorder.position();
     recorder.write(&event);
-    let has_parts = [spec.recvstatus, spec.recvsource, spec.requests].into_iter().any(Place::is_somewhere);
+    if spec.posted.is_somewhere() && !made.is_failed {
+        recorder.posted(arguments.held_at(spec.posted, 0, recorder.mpi), position);
+    }
+    let has_parts =
+        [spec.recvstatus, spec.recvsource, spec.requests, spec.cancelled].into_iter().any(Place::is_somewhere);
     if has_parts && !made.is_failed {
         record_parts(recorder, spec, arguments, &event);
     }
@@ -77,9 +82,23 @@ fn record_parts<const FORTRAN: bool>(
         recorder.write(&Event { operation: Operation::IRECV, bytes, subject, ..*event });
         return;
     }
+    if spec.cancelled.is_somewhere() {
+        let held = arguments.held_at(spec.cancelled, 0, recorder.mpi);
+        // With the times of the receive, by which its reader finds it.
+        if let Some(receive) = recorder.called_off(held)
+            && let Subject::Call { communicator, peer, tag } | Subject::Part { communicator, peer, tag } =
+                receive.subject
+        {
+            let subject = Subject::Part { communicator, peer, tag };
+            recorder.write(&Event { operation: Operation::CANCEL, subject, ..receive });
+        }
+        return;
+    }
     let n = if spec.number.is_somewhere() { arguments.int(spec.number).max(0) as usize } else { 1 };
     for at in 0..n {
-        if let Some(part) = recorder.started(arguments.held_at(spec.requests, at, recorder.mpi)) {
+        let held = arguments.held_at(spec.requests, at, recorder.mpi);
+        if let Some(part) = recorder.started(held) {
+            recorder.posted(held, recorder.position());
             recorder.write(&Event { start: event.start, end: event.end, ..part });
         }
     }

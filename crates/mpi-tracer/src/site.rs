@@ -45,6 +45,8 @@ pub(crate) struct Spec {
     pub(crate) recvtag: Place,
     pub(crate) newrequest: Place,
     pub(crate) requests: Place,
+    pub(crate) posted: Place,
+    pub(crate) cancelled: Place,
     /// The place of the number of requests.
     pub(crate) number: Place,
     pub(crate) flag: Place,
@@ -123,6 +125,8 @@ impl Spec {
         recvtag: Place::NOWHERE,
         newrequest: Place::NOWHERE,
         requests: Place::NOWHERE,
+        posted: Place::NOWHERE,
+        cancelled: Place::NOWHERE,
         number: Place::NOWHERE,
         flag: Place::NOWHERE,
     };

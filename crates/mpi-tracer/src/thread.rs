@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use clock::Ticks;
 use mpi_abi::Mpi;
-use mpi_trace::{Event, Level, Writer};
+use mpi_trace::{Cursor, Drain, Event, Family, Level, Writer};
 
 use crate::arguments::Held;
 use crate::communicator::{Known, Within};
@@ -49,6 +49,9 @@ pub(crate) struct Recorder {
     /// Messages that a matched probe found, with where they came on and from whom; the oldest goes first.
     probed: [(Held, Found); N_PROBED],
     n_probed: usize,
+    /// Keys of requests of receives, with the position of each receive's record in the ring: a later request with the
+    /// same place in the list replaces an earlier one.
+    posted: [(u64, u64); N_CACHED],
 }
 
 /// A handle and what is known of it.
@@ -72,6 +75,7 @@ const KEY_TYPE: u64 = 0;
 const KEY_COMM: u64 = 1 << 60;
 const KEY_WINDOW: u64 = 2 << 60;
 const KEY_FILE: u64 = 3 << 60;
+const KEY_REQUEST: u64 = 4 << 60;
 
 /// The number of times that any thread gave a handle up: all that is cached may be another's since.
 static N_FORGOTTEN: AtomicU64 = AtomicU64::new(0);
@@ -197,6 +201,7 @@ impl Recorder {
             requests: [None; N_CACHED],
             probed: [nobody; N_PROBED],
             n_probed: 0,
+            posted: [(EMPTY.key, 0); N_CACHED],
         }
     }
 
@@ -210,6 +215,33 @@ impl Recorder {
     #[inline(always)]
     pub(crate) fn write(&mut self, event: &Event) {
         self.writer.write(event.to_records());
+    }
+
+    /// Returns the position of the next record in the ring.
+    #[inline(always)]
+    pub(crate) fn position(&self) -> u64 {
+        self.writer.position()
+    }
+
+    /// The receive whose record is at this position has a request.
+    #[inline(always)]
+    pub(crate) fn posted(&mut self, request: Held, position: u64) {
+        let (key, at) = place(request, KEY_REQUEST);
+        self.posted[at] = (key, position);
+    }
+
+    /// Returns the receive that a request was of, if it has been called off and its record is still there.
+    pub(crate) fn called_off(&self, request: Held) -> Option<Event> {
+        let (key, at) = place(request, KEY_REQUEST);
+        let (_, position) = Some(self.posted[at]).filter(|(posted, _)| *posted == key)?;
+        let is_called_off = guarded(|| self.mpi.is_cancelled(request.request(self.mpi)).unwrap_or(false));
+        if !is_called_off? {
+            return None;
+        }
+        let mut events = Vec::new();
+        // A long event takes two records.
+        let n_lost = Drain::from(self.writer.ring(), Cursor { position, n_lost: 0 }).take(2, &mut events);
+        events.into_iter().next().filter(|event| n_lost == 0 && event.operation.family() == Family::Receive)
     }
 
     /// Bytes in an element of a type.

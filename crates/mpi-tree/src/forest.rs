@@ -4,6 +4,10 @@ use units::{ByteCount, Rank};
 
 use crate::{Host, Tree, TreeError};
 
+/// The most that a call over a tree brings to a node, in bytes: of a gather or a scatter all blocks. Larger calls go in
+/// pieces between clusters, or are the MPI library's, and stages are not recorded.
+pub const CAPACITY_BYTES: usize = 64 * 1024;
+
 /// Trees over the ranks of one job, and rules that choose among them.
 ///
 /// One that was [parsed](crate::Forest::parse) is sound; one that was put together is sound if [`check`](Self::check)
@@ -87,14 +91,21 @@ impl Forest {
         self.trees.iter().try_for_each(|tree| tree.check(&self.hosts))
     }
 
+    /// Whether this is for a job of so many ranks, wherever they are.
+    ///
+    /// # Errors
+    /// [`TreeError::NRanks`] for another number.
+    pub fn check_n_ranks(&self, needed: usize) -> Result<(), TreeError> {
+        let given = self.n_ranks();
+        if given == needed { Ok(()) } else { Err(TreeError::NRanks { given, needed }) }
+    }
+
     /// Whether this is for a job whose ranks are on these hosts, in the order of the ranks.
     ///
     /// # Errors
     /// Another number of ranks, or a rank on another host.
     pub fn check_job(&self, hosts: &[impl AsRef<str>]) -> Result<(), TreeError> {
-        if self.n_ranks() != hosts.len() {
-            return Err(TreeError::NRanks { given: self.n_ranks(), needed: hosts.len() });
-        }
+        self.check_n_ranks(hosts.len())?;
         for (rank, (place, needed)) in self.places().into_iter().zip(hosts).enumerate() {
             let given = place.map_or("", |host| self.hosts[host].name.as_str());
             if given != needed.as_ref() {

@@ -32,7 +32,7 @@ pub use conditional::{
 };
 pub use error::{RanksError, TreeError};
 pub use facts::{Change, Facts, TreeChange};
-pub use forest::{Collective, Forest, Rule};
+pub use forest::{CAPACITY_BYTES, Collective, Forest, Rule};
 pub use read::{RANK_MAX, ranks};
 pub use reference::Reference;
 pub use role::{Input, Roles, Seat, Station};

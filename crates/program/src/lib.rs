@@ -9,6 +9,7 @@ mod interruption;
 mod progress;
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 pub use failure::{Failure, Fault};
@@ -25,6 +26,21 @@ pub fn end(name: &str, done: Result<(), Failure>, out: &mut dyn Write, err: &mut
             let _ = writeln!(err, "{name}: {}", text::printable(&text::without_picture(&failure.message)));
             ExitCode::from(failure.status())
         }
+    }
+}
+
+/// Checks that the folder of a file is there, before work whose result is written to that file at the end.
+///
+/// # Errors
+/// When there is no such folder.
+pub fn check_folder(file: &Path) -> Result<(), Failure> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    match folder {
+        Some(folder) if !folder.is_dir() => {
+            let (file, folder) = (file.display(), folder.display());
+            Err(Failure::usage(format!("cannot write `{file}`: there is no folder `{folder}`; make it first")))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -50,6 +66,17 @@ mod tests {
         assert_eq!(format!("{ended:?}"), format!("{:?}", ExitCode::from(2)));
         let told = String::from_utf8(err).unwrap();
         assert!(told.starts_with("foretop x: no `") && !told.contains('\x1b'), "{told:?}");
+    }
+
+    #[test]
+    fn a_file_in_no_folder_is_refused_before_the_work() {
+        for file in ["x", "./x", "/x", "src/x"] {
+            assert_eq!(check_folder(Path::new(file)), Ok(()), "{file}");
+        }
+        let refused = check_folder(Path::new("/nowhere/at/all/x")).unwrap_err();
+        assert_eq!(refused.status(), 2);
+        assert!(refused.message.contains("there is no folder `/nowhere/at/all`"), "{refused}");
+        assert!(check_folder(Path::new("Cargo.toml/x")).is_err());
     }
 
     #[test]

@@ -19,7 +19,8 @@ pub struct RecordFile {
 }
 
 impl RecordFile {
-    /// Begins a file `HOST_YYYYMMDDhhmmss.ENDING` in this folder; `instrument` is who measures, with its version.
+    /// Begins a file `HOST_YYYYMMDDhhmmss.ENDING` in this folder, which is made if it is not there; `instrument` is who
+    /// measures, with its version.
     ///
     /// # Errors
     /// When it is there already, or cannot be made.
@@ -38,6 +39,7 @@ impl RecordFile {
         let stamp: String = said("BeginDate").chars().filter(char::is_ascii_digit).take(14).collect();
         let name = format!("{host}_{stamp}.{ending}");
         let path = folder.join(&name);
+        make_folder(folder)?;
         let file = create(&path)?;
         origin.retain(|(name, _)| name != "FileName");
         origin.insert(0, ("FileName".to_owned(), name));
@@ -59,6 +61,16 @@ pub fn origin(instrument: String) -> Vec<(String, String)> {
         ("BeginDate", clock::now().to_string()),
     ];
     own.into_iter().chain(clock_offset()).map(|(name, text)| (name.to_owned(), text)).collect()
+}
+
+/// Makes a folder, and those above it, unless it is there. A program that measures first and writes last calls it
+/// before it measures.
+///
+/// # Errors
+/// When it cannot be made, as where a file has its name.
+pub fn make_folder(folder: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(folder)
+        .map_err(|error| Failure::work(format!("cannot make the folder `{}`: {error}", folder.display())))
 }
 
 /// A file that was not there before.
@@ -102,6 +114,16 @@ mod tests {
         assert_eq!(of("BootId").len(), 36);
         let error = create(&made.path).unwrap_err().message;
         assert!(error.contains(&made.path.display().to_string()), "{error}");
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_made_and_a_file_in_its_place_is_named() {
+        let above = tempfile::tempdir().unwrap();
+        let folder = above.path().join("runs/today");
+        let made = RecordFile::begin(&folder, "sort", "foretop-sort 1.0".to_owned()).unwrap();
+        assert!(made.path.starts_with(&folder) && made.path.is_file());
+        let error = make_folder(&made.path).unwrap_err().message;
+        assert!(error.starts_with(&format!("cannot make the folder `{}`", made.path.display())), "{error}");
     }
 
     #[test]

@@ -130,6 +130,7 @@ fn failed(error: iow::Error) -> Failure {
 
 impl Iow {
     fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        self.out.as_deref().map_or(Ok(()), record_file::make_folder)?;
         let place = iow::place(&self.folder).map_err(failed)?;
         let at = text::printable(&format!("{} ({}, {})", place.device, place.file_system, place.options));
         written(writeln!(out, "{} on {at}, {} tasks", self.folder.display(), self.tasks))?;

@@ -69,6 +69,7 @@ fn under_mpi(session: &Session, arguments: &Arguments) -> Result<(), Ending> {
         keeps_files: arguments.keep,
         seed: arguments.seed,
     };
+    session.agree(arguments.out.as_deref().map_or(Ok(()), record_file::make_folder))?;
     let of_host = sort::run(session, &plan)?;
     let written = match (&arguments.out, &of_host) {
         (Some(folder), Some(ranks)) => record(folder, arguments.title.as_deref(), ranks).map(Some),

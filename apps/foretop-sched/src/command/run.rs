@@ -17,7 +17,7 @@ use units::Confidence;
 use crate::page::Page;
 use crate::protection::Protection;
 use program::Interruption;
-use program::{Failure, written};
+use program::{Failure, check_folder, written};
 
 /// Destination of outputs.
 #[derive(Args, Clone, Debug)]
@@ -110,6 +110,7 @@ pub fn have_done(
     out: &mut dyn Write,
     put_together: &dyn Fn(&Outputs, &mut dyn Write) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
+    destination.out.as_deref().map_or(Ok(()), check_folder)?;
     let interruption = Interruption::watch()?;
     let page = page.page.map(|at| Page::serve(at, &runner.folder)).transpose()?;
     if let Some(page) = &page {

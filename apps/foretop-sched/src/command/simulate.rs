@@ -16,7 +16,7 @@ use text::figure::{percent, span_ns, three_digits};
 use text::help::examples;
 use text::{Align, Table};
 
-use program::{Failure, written};
+use program::{Failure, check_folder, written};
 
 /// The column that a node's export has, and other files may not.
 const AVAILABILITY: &str = "cpu.availability";
@@ -79,6 +79,7 @@ pub struct Simulate {
 
 impl Simulate {
     pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        self.out.as_deref().map_or(Ok(()), check_folder)?;
         let shown = self.job.display();
         let text = fs::read_to_string(&self.job)
             .map_err(|error| Failure::work(format!("cannot read the job `{shown}`: {error}")))?;

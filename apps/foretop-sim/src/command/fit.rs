@@ -18,7 +18,7 @@ use super::replay::{recordings, script};
     "foretop sim fit recorded.compute > laws.toml",
 ]))]
 pub struct Fit {
-    /// Folders of trace files, merged ones, or recorded compute times (*.compute; docs/formats/sim-compute.md)
+    /// Folders of trace files, merged ones, or compute times recorded by `foretop sim run --compute record=FILE`
     #[arg(value_name = "RECORDING", required = true)]
     recordings: Vec<PathBuf>,
 }
@@ -31,10 +31,12 @@ impl Fit {
 }
 
 fn times(path: &Path) -> Result<Times, Failure> {
-    if path.extension().is_none_or(|extension| extension != "compute") {
-        return Ok(script(path, &recordings(path)?)?.times());
-    }
-    recorded(path)
+    if is_recorded(path) { recorded(path) } else { Ok(script(path, &recordings(path)?)?.times()) }
+}
+
+/// Whether a file holds compute times, whatever its name.
+pub fn is_recorded(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| Times::begins(BufReader::new(file)))
 }
 
 /// The compute times in a file.

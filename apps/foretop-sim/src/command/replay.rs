@@ -9,10 +9,10 @@ use mpi_sim::compute::Laws;
 use mpi_sim::machine::{Description, Machine};
 use mpi_sim::replay::{ASSUMPTIONS, Replayed, Script, replay};
 use mpi_sim::result::{Draw, Found, Setup, Simulation, calls_by_name, kind};
-use program::{Failure, written};
+use program::{Failure, check_folder, written};
 use text::help::examples;
 
-use super::description;
+use super::{description, fit};
 use crate::argument::{Out, Running, Teller, typed};
 
 /// Replay a trace on another machine, without its program
@@ -65,6 +65,7 @@ impl Replay {
             setup.compute = format!("by the laws in {}", path.display());
         }
         let header = setup.header(typed(), self.seed);
+        self.trace_out.as_deref().map_or(Ok(()), check_folder)?;
         let mut writer = self.out.writer(&header)?;
         let played = play(&script, &described, settings)?;
         let calls = calls_by_name(played.calls.iter().flatten());
@@ -94,6 +95,10 @@ impl Replay {
 
 /// The traces of all ranks.
 pub fn recordings(path: &Path) -> Result<Vec<mpi_trace::Recording>, Failure> {
+    if fit::is_recorded(path) {
+        let why = "holds compute times, not messages: `foretop sim run --compute replay=FILE` and `sim fit` take it";
+        return Err(Failure::usage(format!("`{}` {why}", path.display())));
+    }
     mpi_job::read(path).map_err(Failure::of)
 }
 

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI32, Ordering};
 
 use clap::Args;
 use mpi_run::Measurement;
 use mpi_sim::machine::Machine;
 use mpi_sim::process::{self, Compute, Parts, Program, RankReport, Report, Setup};
 use mpi_sim::result::{self, CallUse, Ending, Found, RankTimes, Simulation};
-use program::{Failure, written};
+use program::{Failure, check_folder, written};
 use rustix::process::{Pid, Signal, kill_process};
 use text::figure::span_ns;
 use text::help::examples;
@@ -27,6 +28,11 @@ const COMPONENTS: &str = "sim";
 const TRACER: &str = "libmpi_tracer.so";
 /// Messages that are named where many are left.
 const UNRECEIVED_SHOWN: usize = 8;
+/// Remedy where a program ran to its end without MPI.
+const NOT_MPI: &str = "give a program that is linked dynamically with Open MPI or MPICH, or what runs one";
+/// The end of a program that never became ranks.
+const NO_RANKS: &str = "the program ended before its ranks began: can it be started by itself, and if it is a script, \
+                        does it start a program with MPI?";
 /// Assumptions if the program itself runs.
 const ASSUMPTIONS: &[&str] = &[
     "bytes of a call are those that it sends; what a one-sided or a collective call sends counts as its messages",
@@ -97,7 +103,7 @@ fn compute(word: &str) -> Result<Compute, String> {
     })
 }
 
-/// Whether the file that compute times are from is one.
+/// Whether the file that compute times are from is one, and the file that they go to has a folder.
 fn check(compute: &Compute, n_ranks: u32) -> Result<(), Failure> {
     match compute {
         Compute::Replay(path) => match fit::recorded(path)?.n_ranks() {
@@ -107,7 +113,8 @@ fn check(compute: &Compute, n_ranks: u32) -> Result<(), Failure> {
             }
         },
         Compute::Model(path) => replay::laws(path).map(drop),
-        Compute::Direct | Compute::None | Compute::Record(_) => Ok(()),
+        Compute::Record(path) => check_folder(path),
+        Compute::Direct | Compute::None => Ok(()),
     }
 }
 
@@ -120,6 +127,8 @@ impl Run {
         let settings = self.running.settings();
         check(&self.compute, self.ranks)?;
         let parts = parts(self.trace)?;
+        let (name, arguments) = self.program.split_first().expect("clap asks for a program");
+        let name = Path::new(name);
         let setup = Setup {
             machine: described.to_toml(),
             n_ranks: self.ranks,
@@ -127,11 +136,11 @@ impl Run {
             n_workers: settings.n_workers,
             has_unique_tags: settings.has_unique_tags,
             compute: self.compute.clone(),
+            arguments: arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
             preloaded: parts.library.to_string_lossy().into_owned(),
             searched: parts.mpich_folder().to_string_lossy().into_owned(),
         };
-        let (program, arguments) = self.program.split_first().expect("clap asks for a program");
-        let program = Program::find(Path::new(program)).map_err(Failure::of)?;
+        let program = Program::find(name).map_err(Failure::of)?;
         let assumed = result::Setup {
             machine: &described,
             settings,
@@ -141,6 +150,11 @@ impl Run {
         };
         let mut writer = self.out.writer(&assumed.header(typed(), 0))?;
         let (failed, ended) = follow(program.launch(&setup, &parts, arguments).map_err(Failure::of)?)?;
+        if let (None, Some(Report::Ended { ranks, .. })) = (&failed, &ended)
+            && !ranks.iter().any(|rank| rank.is_initialized)
+        {
+            return Err(Failure::work(format!("no rank of `{}` called MPI_Init: {NOT_MPI}", name.display())));
+        }
         if let Some(Report::Ended { ranks, counts, algorithms, shared_bytes }) = &ended {
             let times: Vec<RankTimes> = (0..).zip(ranks).map(|(rank, report)| times(&machine, rank, report)).collect();
             let run = result::Run::of(&times, *counts);
@@ -162,9 +176,7 @@ impl Run {
                 written(out.flush())?;
                 Err(Failure::work(format!("rank {} {call} at {at}: {}", failed.rank, failed.what)))
             }
-            (None, None) => {
-                Err(Failure::work("the program ended before its ranks began: can it be started by itself?"))
-            }
+            (None, None) => Err(Failure::work(NO_RANKS)),
             (None, Some(_)) => Ok(()),
         }
     }
@@ -172,11 +184,13 @@ impl Run {
 
 /// Hears what the keeper tells until it ends: a failure, if there was one, and what there is in the end.
 fn follow(mut running: process::Running) -> Result<(Option<process::Failure>, Option<Report>), Failure> {
-    let keeper = Pid::from_raw(running.pid() as i32).expect("a process has a number");
+    static KEEPER: AtomicI32 = AtomicI32::new(0);
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         // The keeper ends the ranks and tells what there is.
-        let pass_on = move || {
-            let _ = kill_process(keeper, Signal::INT);
+        let pass_on = || {
+            if let Some(keeper) = Pid::from_raw(KEEPER.load(Ordering::Relaxed)) {
+                let _ = kill_process(keeper, Signal::INT);
+            }
         };
         // SAFETY: sending a signal is allowed in a handler.
         unsafe { signal_hook::low_level::register(signal, pass_on) }.map_err(Failure::work)?;
@@ -189,6 +203,7 @@ fn follow(mut running: process::Running) -> Result<(Option<process::Failure>, Op
                 let (least, most) = (span_ns(least_ns as f64), span_ns(most_ns as f64));
                 let _ = write!(std::io::stderr().lock(), "\rsimulated {least} to {most}, {n_ended} ranks ended   \r");
             }
+            Report::Begun { keeper } => KEEPER.store(keeper, Ordering::Relaxed),
             Report::Progress { .. } => {}
             Report::Failed(failure) => failed = failed.or(Some(failure)),
             Report::Ended { .. } => ended = Some(report),

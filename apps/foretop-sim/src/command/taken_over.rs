@@ -8,7 +8,8 @@ use std::time::Duration;
 use ace::record::{MODEL, Model, PING_PONG};
 use clap::Args;
 use http_client::Trust;
-use mpi_run::Outcome;
+use mpi_run::{Flavour, Outcome};
+use mpi_sim::collective::Rules;
 use mpi_sim::machine::{Description, Expected, Level, Levels, Site};
 use node_api::{Client, NodeUrl};
 use program::{Failure, written};
@@ -34,8 +35,8 @@ pub struct FromAce {
     #[arg(long, value_name = "N", default_value_t = 2)]
     cores: u32,
 
-    /// The longest message that is sent eagerly, before the receiver asks for it [default: 4KiB within a host, 64KiB
-    /// between hosts]
+    /// The longest message that is sent eagerly, before the receiver asks for it [default: 4KiB through shared
+    /// memory, 64KiB over TCP and between hosts]
     #[arg(long, value_name = "SIZE")]
     eager_limit: Option<ByteCount>,
 }
@@ -83,6 +84,8 @@ struct Flow {
 impl FromAce {
     pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         let mut levels = Levels { core: None, node: None, cluster: None, wan: None };
+        // The library of the results, and the first of them that names one.
+        let mut measured: Option<(Rules, &PathBuf)> = None;
         for path in &self.results {
             let outcome = Outcome::read(path).map_err(Failure::of)?;
             let models: Vec<Model> = outcome.all(MODEL).map_err(Failure::of)?;
@@ -93,14 +96,29 @@ impl FromAce {
                 );
                 return Err(Failure::usage(told));
             };
-            let hosts: BTreeSet<&str> = outcome.header.ranks.iter().map(|place| place.host.as_str()).collect();
-            let (level, limit) =
-                if hosts.len() > 1 { (&mut levels.cluster, 64 << 10) } else { (&mut levels.node, 4 << 10) };
-            let limit = self.eager_limit.unwrap_or(ByteCount::new(limit));
+            let header = &outcome.header;
+            let rules = Flavour::of_library(&header.mpi).map(|flavour| match flavour {
+                Flavour::OpenMpi => Rules::OpenMpi,
+                Flavour::Mpich => Rules::Mpich,
+            });
+            if let (Some((before, of)), Some(rules)) = (measured, rules)
+                && before != rules
+            {
+                let (of, path) = (of.display(), path.display());
+                return Err(Failure::usage(format!(
+                    "`{of}` is of {before} and `{path}` of {rules}: measure all levels with one library"
+                )));
+            }
+            measured = measured.or(rules.map(|rules| (rules, path)));
+            let hosts: BTreeSet<&str> = header.ranks.iter().map(|place| place.host.as_str()).collect();
+            let level = if hosts.len() > 1 { &mut levels.cluster } else { &mut levels.node };
+            let is_tcp = hosts.len() > 1 || header.transport.as_deref() == Some("tcp");
+            let limit = self.eager_limit.unwrap_or(ByteCount::new(if is_tcp { 64 << 10 } else { 4 << 10 }));
             *level = Some(Level::of_cost(&model.model, limit));
         }
         let site = Site::new("ace", self.nodes, self.cores);
-        let machine = Description::of("from ACE", site, levels);
+        let mut machine = Description::of("from ACE", site, levels);
+        machine.collectives = measured.map_or_else(Rules::default, |(rules, _)| rules);
         machine.check().map_err(Failure::usage)?;
         written(out.write_all(machine.to_toml().as_bytes()))
     }

@@ -1,6 +1,8 @@
 //! The kernels of `examples/sim/kernels` on real MPI libraries and on the simulator, and what becomes of programs that
 //! go wrong.
 
+mod launched;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -65,3 +65,32 @@ fn costs_that_ace_measured_become_a_machine() {
     let told = refused(2, &["machine", "from-ace", folder.path().join("none.jsonl").to_str().unwrap()]);
     assert!(told.contains("no costs of a ping-pong"), "{told}");
 }
+
+#[test]
+fn a_machine_has_the_rules_of_the_library_and_the_limit_of_the_transport_that_were_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let measured = |name: &str, library: &str, more: &str| {
+        let file = folder.path().join(name);
+        std::fs::write(&file, ACE.replace(r#""mpi":"none","#, &format!(r#""mpi":"{library}",{more}"#))).unwrap();
+        file.to_str().unwrap().to_owned()
+    };
+    let open = measured("open", "Open MPI v4.1.4, package: Debian OpenMPI", "");
+    let tcp = measured("tcp", "Open MPI v4.1.4", r#""transport":"tcp","#);
+    let mpich = measured("mpich", "MPICH Version: 4.0.2", "");
+    let no_library = measured("none", "none", "");
+    for (result, rules, limit) in [
+        (&open, "open-mpi", "4KiB"),
+        (&tcp, "open-mpi", "64KiB"),
+        (&mpich, "mpich", "4KiB"),
+        (&no_library, "mpich", "4KiB"),
+    ] {
+        let machine = done(&["machine", "from-ace", result]);
+        assert!(machine.contains(&format!("collectives = \"{rules}\"\n")), "{machine}");
+        assert!(machine.contains(&format!("eager-limit = \"{limit}\"\n")), "{machine}");
+    }
+    let told = refused(2, &["machine", "from-ace", &open, &mpich]);
+    assert!(
+        told.contains("open` is of open-mpi and") && told.contains("measure all levels with one library"),
+        "{told}"
+    );
+}

@@ -2,6 +2,8 @@
 //!
 //! `scripts/test.sh` builds the programs and says where they are in `FORETOP_MPI_TESTED`: a folder for each library.
 
+mod traced;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 

@@ -60,6 +60,7 @@ pub fn header() -> Header {
         version: "0.1.0".to_owned(),
         started: Timestamp::from_system(UNIX_EPOCH),
         mpi: "Open MPI v4.1.4".to_owned(),
+        transport: None,
         arguments: vec!["--load".to_owned(), "50".to_owned()],
         seed: 1,
         ranks: vec![place(0), place(1)],

@@ -22,6 +22,8 @@ pub(super) fn may_be_cut(taking: &Taking<'_>, forest: &Forest, tree: usize) -> b
 
 impl State {
     pub(super) fn carry_large(&mut self, job: &Job, tree: usize, taking: &Taking<'_>) -> Result<Way, Trouble> {
+        // The ring for the stages of shorter calls has the tree noted in traces, which names these calls as left out.
+        self.be_ready(job, tree)?;
         let forest = Arc::clone(&self.forest);
         let sites = match self.sites.entry(tree) {
             Entry::Occupied(known) => known.into_mut(),

@@ -1,5 +1,6 @@
 //! What programs get from calls over trees, with both libraries, and that the rest goes its way as ever.
 
+mod analyzed;
 mod site;
 
 use std::os::unix::fs::PermissionsExt;

@@ -88,9 +88,6 @@ pub enum LaunchError {
         "`{0}` runs as another user (set-user-ID), and the system preloads nothing into it: use a copy without that bit"
     )]
     OtherUser(PathBuf),
-    /// A script for a shell.
-    #[error("`{0}` is a shell script: give the program that it starts")]
-    Script(PathBuf),
     /// A description that cannot be handed to the ranks.
     #[error("cannot hand the simulation's description to the ranks")]
     Setup(#[source] io::Error),
@@ -162,7 +159,8 @@ impl Program {
         }
         // Libraries of the program may be linked with it where the program is not.
         command.env(SEARCHED, before(SEARCHED, &mpich));
-        command.env(DESCRIPTORS, format!("{},{}", description.as_raw_fd(), writer.as_raw_fd()));
+        let (description, reports) = (description.as_raw_fd(), writer.as_raw_fd());
+        command.env(DESCRIPTORS, format!("{description},{reports},{}", std::process::id()));
         for (name, value) in CHOICES {
             command.env(format!("OMPI_MCA_{name}"), value);
         }
@@ -178,12 +176,6 @@ impl Program {
 }
 
 impl Running {
-    /// Returns the id of the keeper's process, which ends the run and reports what there is when it is interrupted.
-    #[must_use]
-    pub fn pid(&self) -> u32 {
-        self.keeper.id()
-    }
-
     /// Returns the next report; none when all have ended.
     pub fn hear(&mut self) -> Option<Report> {
         serde_json::from_str(&self.reports.next()?.ok()?).ok()
@@ -225,16 +217,12 @@ fn in_path(program: &Path) -> Option<PathBuf> {
     std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.is_file())
 }
 
-/// A script is run by its interpreter, which has to be a program and not a shell that starts others.
+/// A script is run by its interpreter. A shell stays one process, and what it starts becomes the ranks.
 fn interpreted(path: &Path, script: &[u8]) -> Result<Program, LaunchError> {
     let line = script.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let line = String::from_utf8_lossy(line);
     let mut words = line.split_whitespace().filter(|word| !word.ends_with("/env"));
     let interpreter = Path::new(words.next().unwrap_or_default());
-    let shells = ["sh", "bash", "dash", "zsh", "ksh"];
-    if interpreter.file_name().is_none_or(|name| shells.iter().any(|shell| *name == **shell)) {
-        return Err(LaunchError::Script(path.to_owned()));
-    }
     let mut program = Program::find(interpreter)?;
     program.before.extend(words.map(OsString::from));
     program.before.push(path.as_os_str().to_owned());
@@ -287,7 +275,7 @@ mod tests {
         let mut header = [0; 64];
         header[..4].copy_from_slice(b"\x7fELF");
         check_refused("static", &header, "link it dynamically");
-        check_refused("script", b"#!/bin/sh\nmpirun x", "shell script");
+        check_refused("script", b"#!/nowhere/sh\nmpirun x", "no program `/nowhere/sh`");
         assert!(matches!(Program::find(Path::new("/nowhere/x")), Err(LaunchError::Absent(_))));
     }
 
@@ -307,9 +295,11 @@ mod tests {
     fn scripts_are_run_by_their_interpreters() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("script");
-        std::fs::write(&path, "#!/usr/bin/env cat -u\n").expect("a file");
-        let found = Program::find(&path).expect("a program that is there");
-        assert!(found.path.ends_with("cat"), "{}", found.path.display());
-        assert_eq!(found.before, ["-u".into(), path.into_os_string()]);
+        for (line, name, option) in [("#!/usr/bin/env cat -u\n", "cat", "-u"), ("#!/bin/sh -e\nexec x\n", "sh", "-e")] {
+            std::fs::write(&path, line).expect("a file");
+            let found = Program::find(&path).expect("a program that is there");
+            assert!(found.path.ends_with(name), "{}", found.path.display());
+            assert_eq!(found.before, [option.into(), path.clone().into_os_string()]);
+        }
     }
 }

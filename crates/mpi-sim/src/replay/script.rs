@@ -83,6 +83,10 @@ impl Script {
                     Subject::Call { communicator, .. } | Subject::Part { communicator, .. } => communicator,
                     Subject::Stage { .. } => continue,
                 };
+                // Nothing will complete it: the program computes meanwhile.
+                if timeline.is_called_off(placed) {
+                    continue;
+                }
                 let compute =
                     SimDuration::from_nanos(placed.start_ns.saturating_sub(over_ns.unwrap_or(placed.start_ns)));
                 over_ns = over_ns.max(Some(placed.end_ns));

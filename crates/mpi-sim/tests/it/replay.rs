@@ -103,6 +103,23 @@ fn ranks_that_wait_for_each_other_are_told_of() {
 }
 
 #[test]
+fn a_receive_that_was_called_off_keeps_nobody_waiting() {
+    // The third line has the times of the second, so that it is a part. The program computes for 10 ms before.
+    let receiver = [
+        (0, 100, Operation::WAIT, Peer::None, 0),
+        (10_000_100, 10_000_101, Operation::IRECV, to(1), 8),
+        (10_000_100, 10_000_101, Operation::CANCEL, to(1), 8),
+        (10_000_102, 10_000_103, Operation::CANCEL, Peer::None, 0),
+        (10_000_104, 10_000_105, Operation::WAIT, Peer::None, 0),
+        (10_000_106, 10_000_107, Operation::RECV, to(1), 8),
+    ];
+    let sender = [(0, 1, Operation::SEND, to(0), 8)];
+    let replayed = played(&[recording(0, 2, 0, &receiver), recording(1, 2, 0, &sender)], "sequential");
+    assert!(replayed.stopped.is_none(), "{:?}", replayed.stopped);
+    assert!((5_000..5_100).contains(&clocks_us(&replayed)[0]), "{:?}", clocks_us(&replayed));
+}
+
+#[test]
 fn a_trace_with_gaps_is_refused() {
     let calls = [(0, 1, Operation::BARRIER, Peer::None, 0)];
     let missing = Script::of(&[recording(1, 2, 0, &calls)]).unwrap_err();

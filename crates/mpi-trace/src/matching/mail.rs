@@ -93,7 +93,7 @@ pub(super) fn inboxes(timeline: &Timeline) -> BTreeMap<Inbox, Mail> {
         let (Subject::Call { peer, tag, .. } | Subject::Part { peer, tag, .. }) = call.event.subject else { continue };
         let Some((id, _)) = meeting_place(timeline, call) else { continue };
         let family = call.event.operation.family();
-        if call.event.is_failed || peer == Peer::None {
+        if call.event.is_failed || peer == Peer::None || timeline.is_called_off(call) {
             continue;
         }
         if let (Family::Send | Family::Exchange, Some(receiver)) = (family, timeline.peer(call)) {

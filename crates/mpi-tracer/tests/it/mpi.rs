@@ -1,5 +1,7 @@
 //! What is recorded of programs in C, Fortran and Python, with both libraries, to the last call.
 
+mod cancelled;
+
 use mpi_job::Folder;
 use mpi_trace::file::Note;
 use mpi_trace::{Drain, Matching, Operation, Recording, Subject, Timeline};

@@ -101,6 +101,7 @@ impl Level {
     /// Takes a sample, NaN for a gap; `season` is what it was expected to deviate by because of its phase. Where the
     /// level has shifted, what came before counts as if it had been on the new one.
     pub(super) fn step(&mut self, sample: f64, season: f64) -> Option<Shift> {
+        let mean_before = self.mean();
         self.short.push(sample);
         self.long.push(sample);
         self.without_season.push(sample - season);
@@ -118,7 +119,9 @@ impl Level {
             *smoothed += news.clamp(-most, most) / memory.min(self.n);
         }
         let may_shift = self.n >= N_PERIODS_MIN * self.short.samples.len() as f64 && self.drift.is_none();
-        let shift = self.shifts.learn(self.smoothed[0], self.smoothed[OF_SHIFT], may_shift);
+        // At a new level the mean follows, and the smoothed deviation lags behind what it moves in each step.
+        let lag = (MEMORIES[OF_SHIFT] - 1.0) * (self.mean() - mean_before);
+        let shift = self.shifts.learn(self.smoothed[0], self.smoothed[OF_SHIFT], lag, may_shift);
         self.drift = self.drift_now();
         let mut shift = shift?;
         let before = self.mean();

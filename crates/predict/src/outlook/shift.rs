@@ -82,9 +82,9 @@ impl Shifts {
             && self.sum_beyond.is_finite()
     }
 
-    /// Takes a deviation from level and season, and the same over the last few steps. There is no shift unless it `may`
-    /// be one.
-    pub(super) fn learn(&mut self, deviation: f64, smoothed: f64, may: bool) -> Option<Shift> {
+    /// Takes a deviation from level and season, and the same over the last few steps, which is larger by `lag` where
+    /// the samples rest. There is no shift unless it `may` be one.
+    pub(super) fn learn(&mut self, deviation: f64, smoothed: f64, lag: f64, may: bool) -> Option<Shift> {
         self.n_remembered = (self.n_remembered - 1.0).max(0.0);
         self.furthest *= 1.0 - 1.0 / (MEMORY * self.period);
         let size = smoothed.abs();
@@ -99,7 +99,7 @@ impl Shifts {
         let is_known = self.n >= N_KNOWN.max(N_PERIODS_KNOWN * self.period);
         let known = if self.n_remembered > 0.0 { ALIKE * self.taken_back } else { 0.0 };
         self.is_new = is_known && size > known.max(SHIFT * self.typical);
-        let is_at_rest = (deviation - smoothed).abs() <= AT_REST * self.typical;
+        let is_at_rest = (deviation - smoothed + lag).abs() <= AT_REST * self.typical;
         self.n_at_rest = if is_at_rest { self.n_at_rest.saturating_add(1) } else { 0 };
         // A constant series has no level but its own.
         if may && self.is_new && self.typical > 0.0 && self.n_at_rest >= N_AT_REST {

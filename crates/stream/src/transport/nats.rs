@@ -10,7 +10,7 @@ mod keeping;
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use async_nats::{Client, ConnectOptions, Event, Subscriber};
@@ -40,6 +40,10 @@ pub async fn connect(security: &Security) -> Result<Client, OpenError> {
 /// A server that gives no sign of life for so long is gone, and so is one that keeps an acknowledgement back.
 const QUIET: Duration = Duration::from_secs(5);
 
+/// Wait of the client before it mends a connection that is to stay broken. By then its owner has been told and has
+/// given it up: over a mended connection, messages would overtake those that were lost with the broken one.
+const NOT_MENDED: Duration = Duration::from_mins(1);
+
 /// A connection to a NATS server.
 pub(crate) struct Link {
     pub(crate) client: Client,
@@ -66,7 +70,7 @@ impl Link {
             let (tell_gone, gone) = watch::channel(false);
             let n_too_slow = Arc::<AtomicU64>::default();
             let counter = Arc::clone(&n_too_slow);
-            let options = options(security).await?.event_callback(move |event| {
+            let mut options = options(security).await?.event_callback(move |event| {
                 match event {
                     // Nobody may be left who wants to know.
                     Event::Disconnected | Event::Closed if broken == Broken::StaysBroken => drop(tell_gone.send(true)),
@@ -75,7 +79,16 @@ impl Link {
                 }
                 std::future::ready(())
             });
+            let is_open = Arc::<AtomicBool>::default();
+            if broken == Broken::StaysBroken {
+                let was_open = Arc::clone(&is_open);
+                options =
+                    options.reconnect_delay_callback(
+                        move |_| if was_open.load(Relaxed) { NOT_MENDED } else { Duration::ZERO },
+                    );
+            }
             let client = options.connect(security.nats.url()).await.map_err(io::Error::other)?;
+            is_open.store(true, Relaxed);
             Ok(Self { client, gone, n_too_slow })
         };
         match tokio::time::timeout(HANDSHAKE_LIMIT, opening).await {

@@ -112,7 +112,8 @@ fn a_server_that_is_killed_under_load_costs_nothing_that_was_to_be_kept() {
         writer.wait_for_written(number);
     }
     let given = numbers(&reader, usize::try_from(number).unwrap());
-    assert!(given.iter().copied().eq(0..number), "each of them, once, in order");
+    let wrong = (0..).zip(&given).find(|(expected, given)| expected != *given);
+    assert_eq!((given.len() as u64, wrong), (number, None), "each of them, once, in order");
     assert_eq!(writer.running.status()[writer.at.0].counted.n_dropped, 0);
 }
 

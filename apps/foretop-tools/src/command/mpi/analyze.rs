@@ -7,8 +7,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 use mpi_analysis::draw::{Waits, compared_pathmap, last_arrival_tree, pathmap, serialization, timeline};
-use mpi_analysis::{Analysis, Comparison, KernelLog, analyzers, arrivals, arrivals_table, to_csv};
+use mpi_analysis::{
+    Analysis, Comparison, KernelLog, analyzers, arrivals, arrivals_table, calls_without_stages, to_csv,
+};
 use mpi_trace::{Flow, Matching, Recording, Timeline};
+use mpi_tree::CAPACITY_BYTES;
 use picture::Picture;
 use serde::Serialize;
 
@@ -17,6 +20,7 @@ use command_line::argument::drawing::{Drawing, Kind, kinds};
 use command_line::failure::OrUsage;
 use command_line::terminal::write_json;
 use text::help::examples;
+use units::ByteCount;
 
 /// Show where time goes inside collective operations, and what to try
 ///
@@ -59,6 +63,9 @@ struct Report<'a> {
     trees: Vec<mpi_analysis::Report<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     comparisons: Vec<Comparison>,
+    /// Calls by operation that a tree carries and no stage is recorded of.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    without_stages: BTreeMap<&'static str, u64>,
     /// Arrivals by operation and rank.
     arrivals: BTreeMap<&'static str, BTreeMap<u32, mpi_analysis::Arrivals>>,
 }
@@ -67,6 +74,7 @@ impl Analyze {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let recordings = read(&self.run).or_usage()?;
         let trees = analyses(&recordings, &self.run)?;
+        let without = calls_without_stages(&recordings)?;
         let other = match &self.compare {
             Some(path) => analyses(&read(path).or_usage()?, path)?,
             None => Vec::new(),
@@ -79,13 +87,19 @@ impl Analyze {
             Flow::EACH.into_iter().flat_map(|flow| of(&trees, flow).zip(of(&other, flow))).collect();
         let (timeline, kernel) = (Timeline::of(&recordings), KernelLog::of(&recordings));
         if self.json {
-            let report = report(&timeline, &trees, &kernel, &pairs);
+            let mut report = report(&timeline, &trees, &kernel, &pairs);
+            report.without_stages = without.iter().map(|(operation, n)| (operation.name(), *n)).collect();
             write_json(out, &report)?;
         } else if self.csv {
             write!(out, "{}", to_csv(&trees))?;
         } else {
             for tree in &trees {
                 writeln!(out, "{}", tree.table(&kernel))?;
+            }
+            for (operation, n) in &without {
+                let limit = ByteCount::new(CAPACITY_BYTES as u64);
+                let name = operation.name();
+                writeln!(out, "{name}: {n} calls with more than {limit} at a node are left out: they have no stages")?;
             }
             write!(out, "{}", arrivals_table(&arrivals(&timeline, &Matching::of(&timeline)), timeline.error_ns()))?;
             for (before, after) in &pairs {
@@ -151,6 +165,7 @@ fn report<'a>(
     Report {
         trees: trees.iter().map(|tree| tree.report(kernel)).collect(),
         comparisons: pairs.iter().map(|(before, after)| Comparison::of(before, after)).collect(),
+        without_stages: BTreeMap::new(),
         arrivals: by_operation.map(|(operation, by_rank)| (operation.name(), by_rank)).collect(),
     }
 }

@@ -8,10 +8,10 @@ use super::outlook::DAY;
 use super::{Answer, Host, percent};
 
 impl Host {
-    /// One that has a series `load.1m`.
+    /// One that has a series `load.own`.
     fn with_load() -> Self {
         let host = Self::start();
-        let series = json!({"id": "load.1m", "unit": "tasks", "step": "1s", "model": "LAST"});
+        let series = json!({"id": "load.own", "unit": "tasks", "step": "1s", "model": "LAST"});
         assert_eq!(host.post("/api/v1/series", &series.to_string()).status, 201);
         host
     }
@@ -34,10 +34,10 @@ impl Host {
 fn a_rule_is_made_replaced_taken_along_and_removed() {
     let host = Host::with_load();
     assert_eq!(host.rules(), Rules { rules: Vec::new(), toml: String::new(), is_kept: false });
-    let made: Rule = host.put_rule("50 %, \"full\"", r#"{"when":"load.1m>3","within":"90min"}"#).json();
+    let made: Rule = host.put_rule("50 %, \"full\"", r#"{"when":"load.own>3","within":"90min"}"#).json();
     let expected = Rule {
         name: "50 %, \"full\"".to_owned(),
-        when: "load.1m > 3".to_owned(),
+        when: "load.own > 3".to_owned(),
         within: "1h 30m".to_owned(),
         lasting: None,
         raise: 0.8,
@@ -45,13 +45,13 @@ fn a_rule_is_made_replaced_taken_along_and_removed() {
         from: RuleOrigin::Page,
     };
     assert_eq!(made, expected);
-    let body = r#"{"when":"load.1m > 4","within":"1h","for":"5min","raise":0.6,"clear":0.2}"#;
+    let body = r#"{"when":"load.own > 4","within":"1h","for":"5min","raise":0.6,"clear":0.2}"#;
     let replaced: Rule = host.put_rule(&made.name, body).json();
     assert_eq!((replaced.lasting.as_deref(), replaced.raise, replaced.clear), (Some("5m"), 0.6, 0.2));
     let told = host.rules();
     assert_eq!(told.rules, [replaced]);
     let taken: warn::Rules = told.toml.parse().unwrap();
-    assert_eq!((&*taken.rules()[0].name, taken.rules()[0].when.to_string()), (&*made.name, "load.1m > 4".to_owned()));
+    assert_eq!((&*taken.rules()[0].name, taken.rules()[0].when.to_string()), (&*made.name, "load.own > 4".to_owned()));
     let target = format!("/api/v1/rules/{}", percent(&made.name));
     assert_eq!(host.ask("DELETE", &target, &[], b"").status, 204);
     host.ask("DELETE", &target, &[], b"").check_refused(404, NotFound, None);
@@ -75,22 +75,22 @@ fn the_file_s_rules_are_told_and_stay_as_they_are() {
 fn what_makes_no_sense_is_refused_by_field() {
     let host = Host::with_load();
     for (body, field) in [
-        (r#"{"when":"load.1m","within":"10s"}"#, "when"),
-        (r#"{"when":"load.1m > 2","within":"10"}"#, "within"),
-        (r#"{"when":"load.1m > 2","within":"0s"}"#, "within"),
-        (r#"{"when":"load.1m > 2","within":"10s","for":"long"}"#, "for"),
-        (r#"{"when":"load.1m > 2","within":"10s","raise":1.5}"#, "raise"),
-        (r#"{"when":"load.1m > 2","within":"10s","clear":0.9}"#, "clear"),
-        (r#"{"when":"load.1m > 2","within":"10s","run":"/bin/sh"}"#, "run"),
-        (r#"{"when":"load.1m > 2MB","within":"10s"}"#, "when"),
-        (r#"{"when":"load.1m > 2 requests/s","within":"10s"}"#, "when"),
-        (r#"{"when":"load.1m > 2","within":"20d"}"#, "within"),
-        (r#"{"when":"load.1m > 2","within":"10s","for":"20s"}"#, "for"),
+        (r#"{"when":"load.own","within":"10s"}"#, "when"),
+        (r#"{"when":"load.own > 2","within":"10"}"#, "within"),
+        (r#"{"when":"load.own > 2","within":"0s"}"#, "within"),
+        (r#"{"when":"load.own > 2","within":"10s","for":"long"}"#, "for"),
+        (r#"{"when":"load.own > 2","within":"10s","raise":1.5}"#, "raise"),
+        (r#"{"when":"load.own > 2","within":"10s","clear":0.9}"#, "clear"),
+        (r#"{"when":"load.own > 2","within":"10s","run":"/bin/sh"}"#, "run"),
+        (r#"{"when":"load.own > 2MB","within":"10s"}"#, "when"),
+        (r#"{"when":"load.own > 2 requests/s","within":"10s"}"#, "when"),
+        (r#"{"when":"load.own > 2","within":"20d"}"#, "within"),
+        (r#"{"when":"load.own > 2","within":"10s","for":"20s"}"#, "for"),
     ] {
         host.put_rule("a", body).check_refused(400, BadBody, Some(field));
     }
     host.put_rule("a", r#"{"when":"load > 2","within":"10s"}"#).check_refused(404, UnknownSeries, None);
-    let right = r#"{"when":"load.1m > 2","within":"10s"}"#;
+    let right = r#"{"when":"load.own > 2","within":"10s"}"#;
     for name in ["\n".to_owned(), "x".repeat(101), "x".repeat(1000)] {
         host.put_rule(&name, right).check_refused(400, BadBody, Some("name"));
     }

@@ -64,3 +64,21 @@ fn a_young_series_with_a_burst_does_not_reach_to_millions_of_it() {
     let most = outlook.paths(1000, 60, 1).at(60).iter().copied().fold(0.0, f64::max) / value;
     assert!(most < 1e4, "{most}");
 }
+
+/// The mean of the last day follows a new level, by 0.4 a step here, which is more than such a disk ever moves by itself.
+#[test]
+fn a_disk_that_stands_still_between_nightly_jobs_is_at_a_new_level_within_three_hours() {
+    const JOB: std::ops::Range<usize> = 60..84;
+    let free = |t: usize, shift: usize| {
+        500.0 - if t >= shift { 120.0 } else { 0.0 } - if JOB.contains(&(t % 288)) { 300.0 } else { 0.0 }
+    };
+    for shift in [14 * 288 - 20, 14 * 288 + 100] {
+        let (mut outlook, mut noise) = (Outlook::new(Periods::new(&[288.0, 2016.0]).unwrap(), 72), Noise(1));
+        let now = shift + 36;
+        (0..now).for_each(|t| outlook.step(free(t, shift) + 0.02 * noise.next()));
+        for lead in [1, 12, 36, 72] {
+            let (median, right) = (outlook.quantile(lead, 0.5).unwrap(), free(now - 1 + lead, shift));
+            assert!((median - right).abs() < 2.0, "{shift}, lead {lead}: {median} for {right}");
+        }
+    }
+}

@@ -12,7 +12,7 @@ use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum};
 use mpi_job::{Folder, Process, Sidecar};
 use mpi_run::{Flavour, Outcome, Placing};
-use mpi_trace::Alignment;
+use mpi_trace::{Alignment, Operation, Recording, RingKind};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::super::program;
@@ -32,6 +32,13 @@ const PRELOAD: &str = "LD_PRELOAD";
 const TRACER: &str = "libmpi_tracer.so";
 const COLLECTIVES: &str = "libmpi_coll.so";
 
+/// Calls reach the tracer by the names of MPI's functions, which the dynamic linker finds in it first.
+const NO_TRACE: &str = "no trace: the program called no MPI function by its name. Calls of a statically linked library cannot be \
+                        traced, nor those through a handle of dlopen (ctypes.CDLL(\"libmpi.so\"), cffi, MPItrampoline, Julia); \
+                        those through the process itself (ctypes.CDLL(None)) can";
+
+/// Ranks that are named where many did not end as they should.
+const UNFINISHED_SHOWN: usize = 8;
 /// Records of a ring that somebody reads all of, or that times are taken from.
 const RECORDS: u64 = 32_768;
 /// Shortest time between two looks: such a ring is full after 30 ms of the quickest calls.
@@ -178,7 +185,8 @@ impl Run {
         let mut preloaded = vec![text(&program::find_library(TRACER)?)?];
         if let Some(tree) = &self.tree {
             let checked = std::fs::read_to_string(tree).map_err(anyhow::Error::from);
-            let checked = checked.and_then(|text| Ok(mpi_tree::Forest::parse(&text)?));
+            let checked =
+                checked.and_then(|text| Ok(mpi_tree::Forest::parse(&text)?.check_n_ranks(self.ranks as usize)?));
             checked.with_context(|| format!("`{}` is of no use as a tree file", tree.display())).or_usage()?;
             preloaded.push(text(&program::find_library(COLLECTIVES)?)?);
             set(TREE, &text(&std::path::absolute(tree)?)?);
@@ -229,7 +237,7 @@ impl Run {
         let recordings = match mpi_job::read(into) {
             Ok(recordings) => recordings,
             Err(_) => {
-                say("no trace: the program called no MPI function, or the tracer could not start in it");
+                say(NO_TRACE);
                 return;
             }
         };
@@ -253,10 +261,36 @@ impl Run {
                 format!("{n_lost} older ones lost (--keep all keeps them)")
             },
         ));
+        if let Some(line) = unfinished(&recordings) {
+            say(&line);
+        }
         if hosts.len() > 1 {
             say(&format!("clocks of the hosts agree within {}", text::figure::span_ns(error_ns as f64)));
         }
     }
+}
+
+/// The ranks that ended without `MPI_Finalize`, and the last call that each completed: the one that it was in when it
+/// ended has no record.
+fn unfinished(recordings: &[Recording]) -> Option<String> {
+    let ranks = recordings.iter().filter_map(|recording| {
+        let calls =
+            recording.rings.iter().filter(|ring| ring.note.kind == RingKind::Calls).flat_map(|ring| &ring.events);
+        let last = calls.clone().max_by_key(|event| event.end)?;
+        let is_finalized = calls.clone().any(|event| event.operation == Operation::FINALIZE);
+        (!is_finalized).then(|| format!("{} (after {})", recording.head.rank, last.operation.name()))
+    });
+    let ranks: Vec<String> = ranks.collect();
+    let shown = ranks[..ranks.len().min(UNFINISHED_SHOWN)].join(", ");
+    let more = match ranks.len().saturating_sub(UNFINISHED_SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!ranks.is_empty()).then(|| {
+        format!(
+            "ended without MPI_Finalize: rank {shown}{more}; a call that a rank was in when it ended is not recorded"
+        )
+    })
 }
 
 fn trace_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
