@@ -44,6 +44,8 @@ impl<'a> Posted<'a> {
         let mut annotations: BTreeMap<&'static str, String> =
             [("summary", alert.summary.clone()), ("probability", probability), ("origin", alert.origin.to_string())]
                 .into();
+        annotations.extend(alert.cause.clone().map(|cause| ("cause", cause)));
+        annotations.extend(alert.culprit.clone().map(|culprit| ("culprit", culprit)));
         if !alert.picture_url.is_empty() {
             annotations.insert("picture_url", alert.picture_url.clone());
         }

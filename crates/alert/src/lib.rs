@@ -47,6 +47,12 @@ pub struct Alert {
     pub at: Timestamp,
     /// When the last sample was taken that it rests on.
     pub origin: Timestamp,
+    /// The cause, for people; `None` if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    /// The program, unit or container that accounts for it; `None` for nobody in particular.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub culprit: Option<String>,
     /// The address to look at.
     pub url: String,
     /// The address of a picture of what may come; empty if nobody draws one.
@@ -161,6 +167,8 @@ impl Way {
             since: at,
             at,
             origin: at,
+            cause: None,
+            culprit: None,
             url: String::new(),
             picture_url: String::new(),
             png: None,

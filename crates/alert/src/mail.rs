@@ -113,9 +113,10 @@ fn subject(changes: &[Alert]) -> String {
 
 fn body(changes: &[Alert]) -> String {
     let lines = |alert: &Alert| {
-        let Alert { at, origin, url, .. } = alert;
+        let Alert { at, origin, url, cause, .. } = alert;
         let what = text::printable(&alert.to_string());
-        format!("{what}\r\nsaid at {at}, from samples up to {origin}\r\n{url}\r\n")
+        let cause = cause.as_ref().map(|cause| format!("cause: {}\r\n", text::printable(cause))).unwrap_or_default();
+        format!("{what}\r\n{cause}said at {at}, from samples up to {origin}\r\n{url}\r\n")
     };
     changes.iter().map(lines).collect::<Vec<_>>().join("\r\n")
 }

@@ -184,6 +184,8 @@ mod tests {
             since: at,
             at,
             origin: at,
+            cause: None,
+            culprit: None,
             url: "http://a/".to_owned(),
             picture_url: String::new(),
             png: None,

@@ -6,6 +6,7 @@
 //! internal change does not alter what is sent.
 #![forbid(unsafe_code)]
 
+mod cause;
 mod client;
 mod event;
 mod forecast;
@@ -21,6 +22,7 @@ mod run_time;
 mod series;
 mod warning;
 
+pub use cause::{CauseMeasure, CausePart, ChangeCause, Culprit, CulpritKind};
 pub use client::{Client, ClientError, Event, Events, NodeUrl, NodeUrlError, RangeText, moment};
 pub use event::{Hello, Lagged, LeadBand, LeadForecast, TickEvent};
 pub use forecast::{

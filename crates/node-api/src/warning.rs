@@ -5,7 +5,7 @@ use units::Timestamp;
 #[cfg(feature = "openapi")]
 use utoipa::ToSchema;
 
-use crate::Passage;
+use crate::{ChangeCause, Passage};
 
 /// Answer of `GET /api/v1/warnings`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -71,6 +71,9 @@ pub struct Warning {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
     pub since: Option<Timestamp>,
+    /// Programs whose use of a resource made the warning stand; absent if no program is known to have a part in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<ChangeCause>,
     /// Moment until which nobody is notified of the warning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
@@ -98,6 +101,9 @@ pub struct Excursion {
     pub base_rate: f64,
     /// Time until the event.
     pub after: Passage,
+    /// Programs whose use of a resource moves the signal there; absent if no program is known to have a part in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<ChangeCause>,
     /// The last sample that this is made from.
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub origin: Timestamp,

@@ -313,6 +313,20 @@ pub(crate) enum QueryError {
         /// Beginning of the first minute.
         first: Option<Timestamp>,
     },
+    /// Programs are not behind a series.
+    #[error(
+        "`{id}` is not attributed to programs; signals of this host's CPU, load, memory, disks and file systems are"
+    )]
+    NoCause {
+        /// The series.
+        id: String,
+    },
+    /// Too few minutes of programs for a change.
+    #[error("{n} minutes of programs are kept of this time; a change takes four: ask for more, or wait")]
+    TooFewMinutes {
+        /// Number of minutes.
+        n: usize,
+    },
     /// The store cannot be read or written.
     #[error("the store is not available: {problem}")]
     StoreUnavailable {

@@ -126,6 +126,7 @@ fn described_routes(access: &Arc<Access>) -> OpenApiRouter<App> {
         .routes(routes!(series::list, pushed::create))
         .routes(routes!(series::detail, pushed::remove))
         .routes(routes!(series::samples, pushed::push))
+        .routes(routes!(series::cause))
         .routes(routes!(series::forecast))
         .routes(routes!(series::remembered))
         .routes(routes!(series::accuracy))

@@ -1,5 +1,6 @@
 //! Processes of the host: scanned on a thread that no tick waits for, and summed up by program for each minute.
 
+mod cause;
 mod table;
 
 use std::cmp::Reverse;
@@ -10,10 +11,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use clock::Clock;
-use sensor::{ProcessScan, ProgramKey, ProgramUsage, ScanReport, UsageInterval};
+use sensor::{ProcessReading, ProcessScan, ProgramKey, ProgramUsage, ScanReport, UsageInterval};
 use units::Timestamp;
 use watch::{OnPanic, Stop, Thread, Watch};
 
+pub(crate) use self::cause::cause;
 pub(crate) use self::table::{ProcessQuestion, of_minute};
 
 use crate::api;
@@ -94,6 +96,17 @@ impl HostProcesses {
         table::of_scan(&state.scan, last.time, last.report, asked)
     }
 
+    /// Returns the number of a program's process, if it has exactly one.
+    pub(crate) fn only_pid(&self, name: &str, unit: Option<&str>, container: Option<&str>) -> Option<u32> {
+        let state = self.lock();
+        let is_of_program = |reading: &&ProcessReading| {
+            let ProgramKey { name: known, unit: of_unit, container: in_container } = &*reading.program;
+            known == name && of_unit.as_deref() == unit && in_container.as_deref() == container
+        };
+        let mut pids = state.scan.processes().filter(is_of_program).map(|reading| reading.pid);
+        pids.next().filter(|_| pids.next().is_none())
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -136,6 +149,7 @@ impl MeasuredMinute {
             n_others,
             others,
             short_lived_us: self.usage.short_lived.map(micros),
+            memory_in_use: self.usage.memory_in_use_bytes,
             n_processes: self.report.n_processes as u64,
             n_left_out: self.report.n_left_out as u64,
         }

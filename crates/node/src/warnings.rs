@@ -176,6 +176,7 @@ impl Warden {
         let (mut standing, mut n_pictures) = (Vec::new(), 0);
         self.ask(now);
         for watched in &mut self.watched {
+            watched.explain(&self.hub, now);
             let is_silent = silences.contains_key(&watched.rule.name);
             let stands = watched.standing(is_silent, now, &self.host, &self.page);
             let mut change = watched.change(stands.as_ref(), self.repeat, now);

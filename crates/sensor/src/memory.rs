@@ -19,6 +19,12 @@ const SWAP_FREE: &Family = row("swap.free");
 /// The kernel's `kB` has 1,024 bytes.
 const KIB: f64 = 1024.0;
 
+/// Returns the bytes of `/proc/meminfo` that are not available.
+pub(crate) fn in_use(text: &[u8]) -> Option<u64> {
+    let (total, available) = (value_of(text, "MemTotal:")?, value_of(text, "MemAvailable:")?);
+    Some(total.saturating_sub(available).saturating_mul(1024))
+}
+
 /// Memory and swap space. Without swap its space is 0.
 pub(crate) struct Memory {
     file: KernelFile,

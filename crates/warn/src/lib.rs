@@ -28,7 +28,7 @@ mod steps;
 mod trial;
 
 pub use ask::{Answer, Chance, Frame, History, ask, futures, rehearse};
-pub use culprit::{Attribution, CULPRIT_SHARE_MIN, ChangeMeasure, MinuteOfUse, attribute};
+pub use culprit::{Attribution, CULPRIT_SHARE_MIN, ChangeMeasure, MinuteOfUse, attribute, changed_since, look_back};
 pub use excursion::{Usual, base_rate};
 pub use expression::{Expression, ExpressionError};
 pub use foresight::Foresight;

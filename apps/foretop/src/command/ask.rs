@@ -9,7 +9,7 @@ use clap::Args;
 use node_api::{self as api, Client, ClientError, ErrorCode, Seasons, moment};
 use serde::Serialize;
 use text::printable;
-use units::{Confidence, Timestamp};
+use units::{Confidence, Moment, Timestamp};
 use warn::{Statement, StatementError};
 
 use command_line::argument::{NodeArgs, TextOrJson, positive_span};
@@ -28,7 +28,7 @@ use sentence::{sentence, statement_sentence, worth};
     "foretop ask cpu.availability --horizon 30s",
     "foretop ask load.1m --horizon 24h --confidence 0.8 --format json",
     "foretop ask 'cpu.busy > 90%' --within 1h --for 5min",
-    "foretop ask 'memory.available < 500MB'",
+    "foretop ask 'memory.available < 500MB' --why",
     "foretop ask 'filesystem./.used > 99%' --within 6h",
     "foretop ask 'cpu.user + cpu.system > 90%' --within 6h",
 ]))]
@@ -54,6 +54,11 @@ pub struct Ask {
     /// The time for which the statement has to hold [default: one value is enough]
     #[arg(long = "for", value_name = "TIME", value_parser = positive_span)]
     lasting: Option<Duration>,
+
+    /// Name the programs that account for the change of the signal, over a past as long as the time ahead but at least
+    /// 30 min and at most 6 h
+    #[arg(long)]
+    why: bool,
 
     /// Use no seasons, neither days and weeks nor others that were found. (`AUTO`, which forecasts the next minutes,
     /// may use one all the same.)
@@ -113,6 +118,14 @@ struct Answer {
     scale: api::Scale,
 }
 
+/// An answer with its cause.
+#[derive(Serialize)]
+struct Explained<'a, T> {
+    #[serde(flatten)]
+    answer: &'a T,
+    cause: Option<api::ChangeCause>,
+}
+
 impl Ask {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let client = self.node.client()?;
@@ -134,11 +147,14 @@ impl Ask {
                 Ok(statement) => explain_unknown_signals(client, statement.of.signals(), error),
                 Err(_) => error.into(),
             })?;
+        let of = answer.statement.parse::<Statement>()?.of;
+        let within = self.within.unwrap_or(WITHIN);
         match self.format {
-            TextOrJson::Json => write_json(out, &answer)?,
+            TextOrJson::Json => self.write_json(client, &answer, of.signals(), within, out)?,
             TextOrJson::Text => {
                 writeln!(out, "{}\n{}", statement_sentence(&answer), worth(&answer))?;
-                tell_silent(client, answer.statement.parse::<Statement>()?.of.signals(), out)?;
+                self.write_cause(client, of.signals(), within, out)?;
+                tell_silent(client, of.signals(), out)?;
             }
         }
         Ok(())
@@ -158,12 +174,43 @@ impl Ask {
             }
             _ => explain_unknown_signal(client, &self.subject, error),
         })?;
+        let horizon = self.horizon.unwrap_or(HORIZON);
         match self.format {
-            TextOrJson::Json => write_json(out, &answer)?,
+            TextOrJson::Json => self.write_json(client, &answer, std::slice::from_ref(&self.subject), horizon, out)?,
             TextOrJson::Text => {
                 writeln!(out, "{}", sentence(&self.subject, &answer))?;
+                self.write_cause(client, std::slice::from_ref(&self.subject), horizon, out)?;
                 tell_silent(client, std::slice::from_ref(&self.subject), out)?;
             }
+        }
+        Ok(())
+    }
+
+    fn write_json(
+        &self,
+        client: &Client,
+        answer: &impl Serialize,
+        signals: &[String],
+        ahead: Duration,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        if !self.why {
+            return Ok(write_json(out, answer)?);
+        }
+        Ok(write_json(out, &Explained { answer, cause: cause(client, signals, ahead)?.ok() })?)
+    }
+
+    /// Writes who accounts for the change of the signals, or the reason why that is not known.
+    fn write_cause(
+        &self,
+        client: &Client,
+        signals: &[String],
+        ahead: Duration,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        if self.why {
+            let answer = cause(client, signals, ahead)?.map_or_else(|reason| reason, |cause| cause.summary);
+            writeln!(out, "Cause: {}", printable(&answer))?;
         }
         Ok(())
     }
@@ -185,6 +232,26 @@ impl Ask {
             reason: "its forecast is empty".to_owned(),
         })
     }
+}
+
+/// Returns the cause of the first signal that has one, or the reason why none has.
+fn cause(
+    client: &Client,
+    signals: &[String],
+    ahead: Duration,
+) -> Result<Result<api::ChangeCause, String>, ClientError> {
+    let from = Moment::BeforeNow(warn::look_back(ahead));
+    let mut reason = "not known".to_owned();
+    for signal in signals {
+        match client.cause(signal, from) {
+            Ok(cause) => return Ok(Ok(cause)),
+            Err(error) if matches!(error.code(), Some(ErrorCode::NotFound | ErrorCode::NotReady)) => {
+                reason = format!("not known: {error}");
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Err(reason))
 }
 
 /// Says of each signal since when it has been silent, if that is not just now.

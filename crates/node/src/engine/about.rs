@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use signal::{FAMILIES, Family, Signal, Unit};
 use units::Timestamp;
+use warn::ChangeMeasure;
 
 use crate::api;
 
@@ -50,6 +51,15 @@ pub(crate) enum Concern {
     Above(f64),
     /// Another series says the same.
     Nothing,
+}
+
+/// The resource behind a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Behind {
+    pub(crate) resource: api::ProcessOrder,
+    pub(crate) measure: ChangeMeasure,
+    /// Whether the signal falls when more is used.
+    pub(crate) is_what_is_left: bool,
 }
 
 /// A file system as full as this is about to fail somebody.
@@ -98,6 +108,42 @@ impl About {
             "filesystem.{mountpoint}.available" => Concern::Nothing,
             _ => Concern::Usual,
         }
+    }
+
+    /// Returns the resource of the host whose use by programs moves the signal; `None` if no program is known to move
+    /// it.
+    pub(crate) fn behind(&self) -> Option<Behind> {
+        use api::ProcessOrder::{Cpu, Memory, Read, Written};
+        let Origin::Sensor { signal, feed: None } = &self.origin else { return None };
+        let pattern = &*signal.family().pattern;
+        let (resource, measure) = match pattern.split('.').next()? {
+            "memory" | "swap" => (Memory, ChangeMeasure::Slope),
+            "load" => (Cpu, ChangeMeasure::Difference),
+            // A file system fills by what is written to it.
+            "filesystem" => (Written, ChangeMeasure::Mean),
+            _ => match pattern {
+                "cgroup.memory.available" | "cgroup.memory.used" => (Memory, ChangeMeasure::Slope),
+                "pressure.memory.some" | "pressure.memory.full" => (Memory, ChangeMeasure::Difference),
+                "disk.{device}.read" | "disk.{device}.reads" => (Read, ChangeMeasure::Difference),
+                "disk.{device}.written" | "disk.{device}.writes" => (Written, ChangeMeasure::Difference),
+                "cpu.busy"
+                | "cpu.user"
+                | "cpu.nice"
+                | "cpu.system"
+                | "cpu.idle"
+                | "cgroup.cpu.used"
+                | "cgroup.cpu.throttled"
+                | "pressure.cpu.some"
+                | "tasks.runnable" => (Cpu, ChangeMeasure::Difference),
+                _ if pattern.starts_with("cpu.availability") && !pattern.ends_with(".cost") => {
+                    (Cpu, ChangeMeasure::Difference)
+                }
+                _ => return None,
+            },
+        };
+        let last = pattern.rsplit('.').next()?;
+        let is_what_is_left = matches!(last, "available" | "free" | "idle") || pattern.starts_with("cpu.availability");
+        Some(Behind { resource, measure, is_what_is_left })
     }
 
     pub(crate) fn unit(&self) -> &str {

@@ -82,7 +82,10 @@ impl From<QueryError> for Refusal {
             QueryError::UnknownSeries { id } => Self::unknown_series(&id),
             QueryError::NoMinute { .. } => Self::of_field(ErrorCode::NotFound, "at", message),
             QueryError::UnknownRule { .. } => Self::new(ErrorCode::NotFound, message),
-            QueryError::NotReady { .. } | QueryError::TooYoung { .. } => Self::new(ErrorCode::NotReady, message),
+            QueryError::NoCause { .. } => Self::of_field(ErrorCode::NotFound, "id", message),
+            QueryError::NotReady { .. } | QueryError::TooYoung { .. } | QueryError::TooFewMinutes { .. } => {
+                Self::new(ErrorCode::NotReady, message)
+            }
             QueryError::BadParameter { field, .. } => Self::bad_parameter(field, message),
             QueryError::BadModel(_) => Self::of_field(ErrorCode::BadModel, "model", message),
             QueryError::RunTime(_) => Self::new(ErrorCode::NotReady, message),

@@ -14,13 +14,14 @@ use utoipa::IntoParams;
 use super::App;
 use super::extract::{Fields, FromQuery, Id, NoParameters, Query};
 use super::refusal::Refusal;
-use crate::api::{Accuracy, ErrorBody, Forecast, Remembered, Samples, SeriesDetail, SeriesList};
+use crate::api::{Accuracy, ChangeCause, ErrorBody, Forecast, Remembered, Samples, SeriesDetail, SeriesList};
 use crate::hub::{Hub, TimeRange};
 
 const HORIZON_DEFAULT: Duration = Duration::from_secs(30);
 
 /// Default length of the past in a query that has no start.
 const RANGE_DEFAULT: Duration = Duration::from_secs(600);
+const CAUSE_DEFAULT: Duration = Duration::from_secs(3600);
 
 /// Every series there is.
 #[utoipa::path(get, path = "/api/v1/series", tag = "series", responses(
@@ -71,6 +72,35 @@ pub(super) async fn samples(
 ) -> Result<Response, Refusal> {
     let range = range(&app.hub, query.from, query.to, RANGE_DEFAULT)?;
     answer(&app, move |hub| Ok(hub.samples(&id, range, query.step)?)).await
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct CauseQuery {
+    /// First moment, or a length of time before now; an hour before `to` by default.
+    #[param(value_type = Option<String>, example = "-1h")]
+    from: Option<Moment>,
+    /// The moment after the last; now by default.
+    #[param(value_type = Option<String>, example = "-0s")]
+    to: Option<Moment>,
+}
+
+impl FromQuery for CauseQuery {
+    fn read(fields: &mut Fields<'_>) -> Result<Self, Refusal> {
+        Ok(Self { from: fields.read("from", str::parse)?, to: fields.read("to", str::parse)? })
+    }
+}
+
+/// Programs whose use of a resource moved a series.
+#[utoipa::path(get, path = "/api/v1/series/{id}/cause", tag = "processes", params(("id" = String, Path), CauseQuery),
+    responses((status = 200, body = ChangeCause), (status = "default", description = "refused", body = ErrorBody)))]
+pub(super) async fn cause(
+    State(app): State<App>,
+    Id(id): Id,
+    Query(query): Query<CauseQuery>,
+) -> Result<Response, Refusal> {
+    let range = range(&app.hub, query.from, query.to, CAUSE_DEFAULT)?;
+    answer(&app, move |hub| Ok(hub.cause(&id, range)?)).await
 }
 
 #[derive(IntoParams)]

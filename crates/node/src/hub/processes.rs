@@ -1,9 +1,18 @@
 //! Processes of the host, now and in minutes of the past.
 
-use super::{Hub, QueryError};
-use crate::api::{ProcessGrouping, ProcessTable};
-use crate::processes::{ProcessQuestion, of_minute};
+use std::time::Duration;
+
+use units::{Timestamp, span};
+use warn::{Comparison, Expression, look_back};
+
+use super::{Hub, QueryError, TimeRange};
+use crate::api::{ChangeCause, ProcessGrouping, ProcessTable};
+use crate::engine::about::Behind;
+use crate::processes::{ProcessQuestion, cause, of_minute};
 use crate::store::{Batch, programs};
+
+/// The longest time over which a cause is looked for.
+const CAUSE_MAX: Duration = Duration::from_secs(86_400);
 
 impl Hub {
     /// Reads the processes whose turn it is, and stores the minute that is over, if one is.
@@ -35,5 +44,44 @@ impl Hub {
             Ok(found) => Ok(of_minute(found, asked)),
             Err(first) => Err(QueryError::NoMinute { at, first }),
         }
+    }
+
+    /// Returns the programs whose use of a resource moved a series. Blocks while the store is read.
+    pub(crate) fn cause(&self, id: &str, range: TimeRange) -> Result<ChangeCause, QueryError> {
+        let TimeRange { from, to } = range;
+        if to.saturating_since(from) > CAUSE_MAX {
+            let message = format!("a cause is looked for over {} at most", span::format(CAUSE_MAX));
+            return Err(QueryError::BadParameter { field: "from", message });
+        }
+        let behind = self.behind(id)?.ok_or_else(|| QueryError::NoCause { id: id.to_owned() })?;
+        let read = self.store.read(|sql| programs::minutes(sql, from..to));
+        let minutes = read.map_err(|problem| QueryError::StoreUnavailable { problem })?;
+        let only_pid =
+            |name: &str, unit: Option<&str>, container: Option<&str>| self.processes.only_pid(name, unit, container);
+        cause(id, behind, &minutes, only_pid).ok_or(QueryError::TooFewMinutes { n: minutes.len() })
+    }
+
+    /// Returns the cause of what will come of some signals `within` a time, if a resource is behind one of them, and
+    /// its use changes towards that. Blocks while the store is read.
+    pub(crate) fn cause_of(
+        &self,
+        of: &Expression,
+        comparison: Comparison,
+        within: Duration,
+        now: Timestamp,
+    ) -> Option<ChangeCause> {
+        let signals = of.signals();
+        let (id, behind) = signals.iter().find_map(|id| Some((id, self.behind(id).ok()??)))?;
+        let cause = self.cause(id, TimeRange { from: now - look_back(within), to: now }).ok()?;
+        let is_for_more = matches!(comparison, Comparison::Above | Comparison::AtLeast);
+        let is_towards = (cause.change > 0.0) == (is_for_more != behind.is_what_is_left);
+        // In a ratio or a difference more of one signal can be less of the whole.
+        (is_towards || signals.len() > 1).then_some(cause)
+    }
+
+    fn behind(&self, id: &str) -> Result<Option<Behind>, QueryError> {
+        let engine = self.engine();
+        let entry = engine.get(id).ok_or_else(|| QueryError::UnknownSeries { id: id.to_owned() })?;
+        Ok(entry.about.behind())
     }
 }

@@ -91,6 +91,15 @@ impl World {
     /// The next tick, with a load that varies but is the same on every run.
     fn tick(&mut self) {
         set_load(self.root.path(), self.n_ticks);
+        self.sample();
+    }
+
+    fn tick_with_load(&mut self, load: f64) {
+        fs::write(self.root.path().join("proc/loadavg"), format!("{load:.2} 0.00 0.00 1/1 1\n")).unwrap();
+        self.sample();
+    }
+
+    fn sample(&mut self) {
         self.n_ticks += 1;
         loop {
             match self.sampler.poll() {

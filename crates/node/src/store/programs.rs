@@ -2,6 +2,8 @@
 //!
 //! A minute is JSON with whole numbers, compressed by zstd. `docs/formats/store.md` describes it.
 
+use std::ops::Range;
+
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 use units::Timestamp;
@@ -26,6 +28,9 @@ pub(crate) struct ProgramMinute {
     /// CPU time that no program accounts for; `None` if that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) short_lived_us: Option<u64>,
+    /// Memory of the host that is not available at the end; `None` if that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) memory_in_use: Option<u64>,
     /// Number of processes at the end.
     pub(crate) n_processes: u64,
     /// Number of processes that the last scan left out.
@@ -117,6 +122,19 @@ pub(crate) fn minute_at(connection: &Connection, at: Timestamp) -> rusqlite::Res
         previous: beside("SELECT max(t_ns) FROM program_minute WHERE t_ns < ?1")?,
         next: beside("SELECT min(t_ns) FROM program_minute WHERE t_ns > ?1")?,
     }))
+}
+
+/// Returns the minutes that begin in a range, with their beginnings, in order.
+pub(crate) fn minutes(
+    connection: &Connection,
+    range: Range<Timestamp>,
+) -> rusqlite::Result<Vec<(Timestamp, ProgramMinute)>> {
+    connection
+        .prepare_cached("SELECT t_ns, data FROM program_minute WHERE t_ns >= ?1 AND t_ns < ?2 ORDER BY t_ns")?
+        .query_map([range.start.as_nanos(), range.end.as_nanos()], |row| {
+            Ok((Timestamp::from_nanos(row.get(0)?), unpacked(row.get_ref(1)?.as_blob()?)?))
+        })?
+        .collect()
 }
 
 /// Returns the beginnings of the first and of the last minute.

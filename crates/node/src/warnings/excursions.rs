@@ -69,6 +69,8 @@ struct Side {
     question: Question,
     base_rate: f64,
     alarm: Alarm,
+    /// Programs that move the signal there.
+    cause: Option<api::ChangeCause>,
 }
 
 impl Excursions {
@@ -136,7 +138,12 @@ impl Known {
             return young(n_missing, past.step());
         }
         let questions = questions(concern, week, past.n_leads());
-        let side = |question| Side { base_rate: base_rate(&question, week), question, alarm: Alarm::new(RAISE, CLEAR) };
+        let side = |question| Side {
+            base_rate: base_rate(&question, week),
+            question,
+            alarm: Alarm::new(RAISE, CLEAR),
+            cause: None,
+        };
         let usual = match questions.is_empty() {
             true => State::Unasked,
             false => State::Asked {
@@ -171,13 +178,20 @@ impl Known {
             return;
         }
         let Some(futures) = futures(&running.foresight, running.n_leads, SEED) else { return };
-        let excursion = |Side { question, base_rate, alarm }: &mut Side| {
+        let excursion = |Side { question, base_rate, alarm, cause }: &mut Side| {
             let chance = Chance::of(&futures, question, running.worth(question));
             let is_there = question.comparison.holds(running.last, question.line);
             let is_seldom = chance.probability >= RATIO_MIN * *base_rate;
             // What is there already, or comes so often, is not ahead.
             alarm.update(if is_seldom && !is_there { chance.probability } else { 0.0 });
-            alarm.is_raised().then(|| api::Excursion {
+            if !alarm.is_raised() {
+                *cause = None;
+                return None;
+            }
+            if cause.as_ref().is_none_or(|cause| cause.culprit.is_none()) {
+                *cause = hub.cause_of(&running.of, question.comparison, HORIZON, now);
+            }
+            Some(api::Excursion {
                 id: id.to_owned(),
                 unit: running.unit.clone(),
                 rises: question.comparison == Comparison::Above,
@@ -186,6 +200,7 @@ impl Known {
                 probability: chance.probability,
                 base_rate: *base_rate,
                 after: passage(chance, running.step),
+                cause: cause.clone(),
                 origin: running.known,
             })
         };
@@ -263,6 +278,7 @@ mod tests {
             probability: 0.9,
             base_rate: 0.0,
             after: api::Passage { p10_seconds: None, p50_seconds: None, p90_seconds: None },
+            cause: None,
             origin: Timestamp::from_nanos(0),
         }
     }

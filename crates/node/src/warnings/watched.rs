@@ -29,6 +29,8 @@ pub(super) struct Watched {
     /// Time since which one of the rule's signals has been silent, as of the last look.
     silent_since: Option<Timestamp>,
     problem: Option<String>,
+    /// Programs that made the warning stand.
+    cause: Option<api::ChangeCause>,
 }
 
 /// The last answer to the rule's question.
@@ -71,6 +73,7 @@ impl Watched {
             asked: None,
             silent_since: None,
             problem: None,
+            cause: None,
         }
     }
 
@@ -115,6 +118,16 @@ impl Watched {
         }
     }
 
+    /// Looks for the cause of a warning that stands, until there is a culprit. The minutes of programs come up to a
+    /// minute later than the samples that raise a warning.
+    pub(super) fn explain(&mut self, hub: &Hub, now: Timestamp) {
+        if !self.alarm.is_raised() {
+            self.cause = None;
+        } else if self.cause.as_ref().is_none_or(|cause| cause.culprit.is_none()) {
+            self.cause = hub.cause_of(&self.rule.when.of, self.rule.when.comparison, self.rule.within, now);
+        }
+    }
+
     fn answer(&self, running: &Running, drawn: &mut Drawn) -> Result<Said, String> {
         let Rule { when, within, lasting, .. } = &self.rule;
         if let Some(said) = self.said.filter(|said| said.next == running.next) {
@@ -152,6 +165,8 @@ impl Watched {
             since: self.since.unwrap_or(now),
             at: now,
             origin: said.origin,
+            cause: self.cause.as_ref().map(|cause| cause.summary.clone()),
+            culprit: self.cause.as_ref().and_then(|cause| Some(cause.culprit.as_ref()?.name.clone())),
             picture_url: picture_url(page, rule),
             url: page.to_owned(),
             png: None,
@@ -211,6 +226,7 @@ impl Watched {
             problem: self.problem.clone(),
             stands: self.alarm.is_raised(),
             since: self.since,
+            cause: self.cause.clone(),
             silent_until,
         }
     }

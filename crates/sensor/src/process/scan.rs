@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::cpu::Times;
 use crate::file::{fields, hierarchies, lines, numbers_in, read_page, value_of};
+use crate::memory;
 use crate::task_stat::TaskStat;
 
 use super::usage::{Ledger, ProcessUsed, time_of};
@@ -180,7 +181,8 @@ impl ProcessScan {
         let last = self.balances.back().copied();
         let before = std::mem::replace(&mut self.taken, last).or_else(|| self.balances.front().copied());
         let unaccounted = last.zip(before).and_then(|(last, before)| last.unaccounted_since(before));
-        UsageInterval { programs, short_lived: unaccounted.map(time_of) }
+        let memory_in_use_bytes = read_page(&self.proc.join("meminfo"), &mut self.text).and_then(memory::in_use);
+        UsageInterval { programs, short_lived: unaccounted.map(time_of), memory_in_use_bytes }
     }
 
     /// Reads one process, and forgets it if it is gone. Gives the ticks that it used since it was read before.

@@ -26,6 +26,9 @@ pub struct UsageInterval {
     pub programs: Vec<(Arc<ProgramKey>, ProgramUsage)>,
     /// CPU time that tasks used and no program accounts for; `None` if that is not known.
     pub short_lived: Option<Duration>,
+    /// Memory that is in use and not available at the end of the interval, in bytes; `None` if the kernel does not
+    /// tell. Of shared pages it holds each once, and it holds those of the kernel.
+    pub memory_in_use_bytes: Option<u64>,
 }
 
 /// Use of a process since the read before. Bytes are `None` if they may not be known.

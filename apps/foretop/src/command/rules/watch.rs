@@ -137,6 +137,8 @@ impl Watch {
             since: *since,
             at,
             origin: answer.origin,
+            cause: None,
+            culprit: None,
             url: client.url().to_string(),
             picture_url: String::new(),
             png: None,

@@ -7,7 +7,7 @@ use super::*;
 use crate::processes::ProcessQuestion;
 
 /// Writes a process that has used so many ticks, and the ticks of all tasks.
-fn write(root: &Path, pid: u32, name: &str, used_ticks: u64) {
+pub(super) fn write_process(root: &Path, pid: u32, name: &str, used_ticks: u64) {
     let directory = root.join(format!("proc/{pid}"));
     fs::create_dir_all(&directory).unwrap();
     let zeros = "0 ".repeat(13);
@@ -30,12 +30,12 @@ fn with_minutes(ticks: &[u64]) -> World {
     let world = World::start(None);
     let mut used = 0;
     for (idx, pid) in (10..13).enumerate() {
-        write(world.root.path(), pid, ["postgres", "idle", "idle"][idx], 0);
+        write_process(world.root.path(), pid, ["postgres", "idle", "idle"][idx], 0);
     }
     world.hub.scan_processes();
     for ticks in ticks {
         used += ticks;
-        write(world.root.path(), 10, "postgres", used);
+        write_process(world.root.path(), 10, "postgres", used);
         world.clock.pass(Duration::from_secs(60));
         world.hub.scan_processes();
     }
@@ -85,4 +85,25 @@ fn a_moment_before_the_first_minute_is_refused_with_that_minute() {
         at: Some(Moment::BeforeNow(Duration::ZERO)),
     };
     assert!(matches!(world.hub.processes(&question), Err(QueryError::BadParameter { field: "by", .. })));
+}
+
+#[test]
+fn a_cause_is_of_what_is_behind_a_signal() {
+    let mut world = with_minutes(&[600, 600, 600, 600, 3000]);
+    world.tick();
+    world.create("mine", "1s").unwrap();
+    let start = 1_800_000_000;
+    let ask = |id, from, to| world.hub.cause(id, TimeRange { from: at(start + from), to: at(start + to) });
+    let found = ask(LOAD, 0, 300).unwrap();
+    let culprit = found.culprit.unwrap();
+    assert_eq!((&*culprit.name, culprit.pid, culprit.since), ("postgres", Some(10), Some(at(start + 240))));
+    assert_eq!(
+        found.summary,
+        "100 % of the rise in CPU use (0.40 cores) is of postgres (pid 10), since 2027-01-15T08:04:00Z"
+    );
+    let refused = |id, from, to| ask(id, from, to).unwrap_err().to_string();
+    assert!(refused(LOAD, 0, 180).starts_with("3 minutes of programs are kept"), "{}", refused(LOAD, 0, 180));
+    assert!(refused("mine", 0, 300).starts_with("`mine` is not attributed to programs"));
+    assert!(refused("none", 0, 300).contains("`none`"));
+    assert_eq!(refused(LOAD, 0, 86_401), "a cause is looked for over 1d at most");
 }

@@ -3,6 +3,7 @@
 use testkit::{PATIENCE, wait_until};
 use units::Timestamp;
 
+use super::processes::write_process;
 use super::*;
 use crate::error::StartError;
 use crate::exposition::Families;
@@ -120,6 +121,35 @@ fn a_rule_warns_before_it_comes_true_and_stands_over_a_restart() {
     let mut second = warden(&world, folder.path(), &rules);
     second.look();
     assert_eq!(world.hub.warnings().rules[0].since, since, "it stands since it was raised");
+}
+
+#[test]
+fn a_warning_names_the_program_that_made_it_stand() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut world = World::start_with("LAST", Some(folder.path()));
+    let rules = rule(LOAD, "load.1m > 9").replace("2h", "30min") + &rule("less", "load.1m < 0.01");
+    let mut warden = warden(&world, folder.path(), &rules);
+    // Every second of forty minutes the load rises, by a program that uses more in each of them.
+    let (n_seconds, mut used_ticks) = (2400, 0);
+    for second in 0..n_seconds {
+        if second % 60 == 0 {
+            used_ticks += second / 60 * 100;
+            write_process(world.root.path(), 10, "leak", used_ticks);
+            write_process(world.root.path(), 11, "idle", 5);
+            world.hub.scan_processes();
+        }
+        world.tick_with_load(f64::from(second as u32) / 300.0);
+    }
+    world.hub.store.flush().unwrap();
+    warden.look();
+    let told = world.hub.warnings();
+    assert_eq!(told.rules.iter().map(|rule| rule.stands).collect::<Vec<_>>(), [true, false], "{told:?}");
+    let cause = told.rules[0].cause.as_ref().unwrap();
+    let culprit = cause.culprit.as_ref().unwrap();
+    assert_eq!((&*culprit.name, culprit.pid, culprit.ratio), ("leak", Some(10), 1.0), "{cause:?}");
+    assert_eq!(told.rules[1].cause, None);
+    let log = fs::read_to_string(folder.path().join("warnings.json")).unwrap();
+    assert!(log.contains("is of leak (pid 10)") && log.contains(r#""culprit":"leak""#), "{log}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Processes of this host, as `GET /api/v1/processes` has them.
 
-use node_api::ErrorCode::{BadParameter, NotFound};
+use node_api::ErrorCode::{BadParameter, NotFound, UnknownSeries};
 use node_api::{ProcessGrouping, ProcessOrder, ProcessTable};
 use testkit::{PATIENCE, wait_until};
 
@@ -29,4 +29,12 @@ fn questions_that_make_no_sense_are_refused_by_field() {
         let (status, code) = if is_moment { (404, NotFound) } else { (400, BadParameter) };
         refused.check_refused(status, code, Some(field));
     }
+}
+
+#[test]
+fn a_cause_is_refused_of_what_programs_do_not_move_and_of_too_long_a_time() {
+    let host = Host::start().with_pushed("trace");
+    host.get("/api/v1/series/trace/cause").check_refused(404, NotFound, Some("id"));
+    host.get("/api/v1/series/none/cause").check_refused(404, UnknownSeries, None);
+    host.get("/api/v1/series/load.1m/cause?from=-2d").check_refused(400, BadParameter, Some("from"));
 }
