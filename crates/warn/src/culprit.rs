@@ -97,7 +97,8 @@ pub fn attribute<K: Ord + Copy>(minutes: &[MinuteOfUse<K>], measure: ChangeMeasu
     shares.sort_by(|(_, a), (_, b)| b.total_cmp(a));
     let others_ratio = 1.0 - shares.iter().map(|(_, share)| share).sum::<f64>();
     let error = noise(minutes) * weights.iter().map(|weight| weight * weight).sum::<f64>().sqrt();
-    let is_beyond_noise = whole.abs() > N_ERRORS_MIN * error;
+    // What was used was used, however unevenly.
+    let is_beyond_noise = measure == ChangeMeasure::Mean || whole.abs() > N_ERRORS_MIN * error;
     let culprit = shares.first().filter(|(_, share)| is_beyond_noise && *share >= CULPRIT_SHARE_MIN);
     Some(Attribution { whole, culprit: culprit.map(|(program, _)| *program), shares, others_ratio, is_beyond_noise })
 }

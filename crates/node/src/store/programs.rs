@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 use units::Timestamp;
 
-/// The most bytes that a minute takes: 20 MB a day. A usual one takes a tenth.
+/// The most bytes that a minute takes: 20 MB a day.
 const MINUTE_BYTES_MAX: usize = 14_000;
 
 /// The most bytes that a minute unpacks to. Names are short, and there are at most four times ten of them.
