@@ -14,7 +14,7 @@ use sensor::{ProcessScan, ProgramKey, ProgramUsage, ScanReport, UsageInterval};
 use units::Timestamp;
 use watch::{OnPanic, Stop, Thread, Watch};
 
-pub(crate) use self::table::{ProcessQuestion, of_minute};
+pub(crate) use self::table::{ProcessQuestion, of_minute, of_minutes};
 
 use crate::api;
 use crate::hub::Hub;

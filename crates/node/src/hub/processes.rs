@@ -1,9 +1,13 @@
 //! Processes of the host, now and in minutes of the past.
 
-use super::{Hub, QueryError};
-use crate::api::{ProcessGrouping, ProcessTable};
-use crate::processes::{ProcessQuestion, of_minute};
-use crate::store::{Batch, programs};
+use super::history::n_steps;
+use super::{Hub, QueryError, TimeRange};
+use crate::api::{ProcessGrouping, ProcessOrder, ProcessTable, ProgramHistory};
+use crate::processes::{ProcessQuestion, of_minute, of_minutes};
+use crate::store::{Batch, MINUTE, programs};
+
+/// The most minutes of a history.
+const MINUTES_MAX: u64 = 120;
 
 impl Hub {
     /// Reads the processes whose turn it is, and stores the minute that is over, if one is.
@@ -35,5 +39,23 @@ impl Hub {
             Ok(found) => Ok(of_minute(found, asked)),
             Err(first) => Err(QueryError::NoMinute { at, first }),
         }
+    }
+
+    /// Returns the use of a resource by the programs that used the most of it in the stored minutes that begin in a
+    /// range.
+    pub(crate) fn program_history(
+        &self,
+        range: TimeRange,
+        sort: ProcessOrder,
+        limit: usize,
+    ) -> Result<ProgramHistory, QueryError> {
+        let n = n_steps(range.from, range.to, MINUTE);
+        if n > MINUTES_MAX {
+            let message = format!("from … to is {n} minutes, but a history has at most {MINUTES_MAX}");
+            return Err(QueryError::BadParameter { field: "from", message });
+        }
+        let read = self.store.read(|sql| Ok((programs::ends(sql)?, programs::minutes(sql, range.from..range.to)?)));
+        let (ends, minutes) = read.map_err(|problem| QueryError::StoreUnavailable { problem })?;
+        Ok(of_minutes(minutes, ends.map(|(first, _)| first), sort, limit))
     }
 }

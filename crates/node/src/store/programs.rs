@@ -2,6 +2,8 @@
 //!
 //! A minute is JSON with whole numbers, compressed by zstd. `docs/formats/store.md` describes it.
 
+use std::ops::Range;
+
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 use units::Timestamp;
@@ -119,6 +121,19 @@ pub(crate) fn minute_at(connection: &Connection, at: Timestamp) -> rusqlite::Res
     }))
 }
 
+/// Returns the minutes that begin in a range, with their beginnings, in order.
+pub(crate) fn minutes(
+    connection: &Connection,
+    range: Range<Timestamp>,
+) -> rusqlite::Result<Vec<(Timestamp, ProgramMinute)>> {
+    connection
+        .prepare_cached("SELECT t_ns, data FROM program_minute WHERE t_ns >= ?1 AND t_ns < ?2 ORDER BY t_ns")?
+        .query_map([range.start.as_nanos(), range.end.as_nanos()], |row| {
+            Ok((Timestamp::from_nanos(row.get(0)?), unpacked(row.get_ref(1)?.as_blob()?)?))
+        })?
+        .collect()
+}
+
 /// Returns the beginnings of the first and of the last minute.
 pub(crate) fn ends(connection: &Connection) -> rusqlite::Result<Option<(Timestamp, Timestamp)>> {
     let ends = connection
@@ -172,6 +187,9 @@ mod tests {
         assert_eq!(found(3599), Some(second));
         assert_eq!(found(9000).unwrap().next, None);
         assert_eq!(store.read(ends).unwrap(), Some((at(60), at(3600))));
+        let within = |from, to| store.read(|sql| minutes(sql, at(from)..at(to))).unwrap();
+        assert_eq!(within(60, 3600), [(at(60), minute(1)), (at(120), minute(2))]);
+        assert_eq!(within(121, 3600), []);
     }
 
     #[test]
