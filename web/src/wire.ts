@@ -484,3 +484,52 @@ export interface MpiHint {
   evidence: string;
   remedies: string[];
 }
+
+export type ProcessGrouping = "process" | "program" | "cgroup";
+
+export type ProcessOrder = "cpu" | "memory" | "read" | "written";
+
+/** Use of the resources; what is `null` the node does not know, or not yet. */
+export interface ProcessFigures {
+  cpu_cores: number | null;
+  memory_bytes: number;
+  read_bytes_per_sec: number | null;
+  written_bytes_per_sec: number | null;
+}
+
+export interface ProcessRow extends ProcessFigures {
+  name: string;
+  unit?: string;
+  container?: string;
+  /** Of a single process. */
+  pid?: number;
+  state?: string;
+  /** Of several, now. */
+  n_processes?: number;
+}
+
+export interface ProcessTable {
+  time: string;
+  /** `null` for now. */
+  span_seconds: number | null;
+  by: ProcessGrouping;
+  sort: ProcessOrder;
+  rows: ProcessRow[];
+  n_others: number;
+  others: ProcessFigures;
+  short_lived_cores: number | null;
+  n_processes: number;
+  n_measured: number | null;
+  n_left_out: number;
+  previous: string | null;
+  next: string | null;
+}
+
+/** The use of one resource by programs, a value for each minute. */
+export interface ProgramHistory {
+  sort: ProcessOrder;
+  /** The first minute that is kept at all. */
+  first: string | null;
+  minutes: string[];
+  programs: { name: string; unit?: string; container?: string; values: (number | null)[] }[];
+}
