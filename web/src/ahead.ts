@@ -2,8 +2,9 @@
 
 import { make, setText } from "./dom.ts";
 import { lengthText, momentText, percentText, quantityText } from "./format.ts";
+import { namePartsOf } from "./process.ts";
 import { hashOf, hashOfRules } from "./route.ts";
-import type { Excursion, Passage, Warning, Warnings } from "./wire.ts";
+import type { ChangeCause, Excursion, Passage, ProcessOrder, Warning, Warnings } from "./wire.ts";
 
 /** A rule that is less probable than this has no line. */
 const WORTH_A_LINE = 0.2;
@@ -13,6 +14,8 @@ interface Line {
   id: string;
   what: string;
   says: string;
+  /** Who it is, if it is somebody. */
+  cause: string;
   stands: boolean;
 }
 
@@ -29,8 +32,8 @@ export class Ahead {
   show(warnings: Warnings): void {
     const lines = linesOf(warnings, Date.now());
     this.#lines.replaceChildren(
-      ...lines.map(({ id, what, says, stands }) =>
-        make("li", { class: stands ? "stands" : null }, make("a", { href: hashOfSubject(id) }, what), " ", says),
+      ...lines.map(({ id, what, says, cause, stands }) =>
+        make("li", { class: stands ? "stands" : null }, make("a", { href: hashOfSubject(id) }, what), " ", says, make("div", { class: "cause" }, cause)),
       ),
     );
     this.#lines.hidden = lines.length === 0;
@@ -44,7 +47,7 @@ export function linesOf(warnings: Warnings, nowMs: number): Line[] {
     stands || problem !== undefined || (probability ?? 0) >= WORTH_A_LINE;
   const rank = ({ stands, probability }: Warning) => (stands ? 2 : 0) + (probability ?? 0);
   const rules = warnings.rules.filter(isWorthy).sort((left, right) => rank(right) - rank(left));
-  return [...rules.map((rule) => lineOfRule(rule, nowMs)), ...warnings.excursions.map(lineOfExcursion)];
+  return [...rules.map((rule) => lineOfRule(rule, nowMs)), ...warnings.excursions.map((one) => lineOfExcursion(one, nowMs))];
 }
 
 /** Where a line leads: to its signal, or to the rules where it is about several. */
@@ -61,15 +64,35 @@ function lineOfRule(rule: Warning, nowMs: number): Line {
     rule.stands && rule.since !== undefined ? `warned ${momentText(Date.parse(rule.since), nowMs)}` : "",
     rule.silent_until === undefined ? "" : `silent until ${momentText(Date.parse(rule.silent_until), nowMs)}`,
   ];
-  return { id: rule.id, what: rule.name, says: parts.filter((part) => part !== "").join(" · "), stands: rule.stands };
+  return { id: rule.id, what: rule.name, says: parts.filter((part) => part !== "").join(" · "), cause: causeText(rule.cause, nowMs), stands: rule.stands };
 }
 
-function lineOfExcursion({ id, unit, rises, line, within_seconds, probability, base_rate, after }: Excursion): Line {
+function lineOfExcursion({ id, unit, rises, line, within_seconds, probability, base_rate, after, cause }: Excursion, nowMs: number): Line {
   const way = rises ? "rises above" : "falls below";
   const chance = chanceText(probability, after);
   const seldom = `otherwise ${percentText(base_rate)}`;
   const within = lengthText(within_seconds * 1_000);
-  return { id, what: id, says: `${way} ${quantityText(line, unit)} within ${within}: ${chance}, ${seldom}`, stands: false };
+  const says = `${way} ${quantityText(line, unit)} within ${within}: ${chance}, ${seldom}`;
+  return { id, what: id, says, cause: causeText(cause, nowMs), stands: false };
+}
+
+const USES: Readonly<Record<ProcessOrder, string>> = {
+  cpu: "CPU use",
+  memory: "memory use",
+  read: "reading from disks",
+  written: "writing to disks",
+};
+
+/** `92 % of the rise in memory use: postgres (pid 4411), since 14:02`; nothing for nobody in particular. */
+export function causeText(cause: ChangeCause | undefined, nowMs: number): string {
+  if (cause?.culprit == null) return "";
+  const { name, kind, ratio, pid, since } = cause.culprit;
+  const way = cause.measure === "mean" ? "all" : cause.change < 0 ? "the fall in" : "the rise in";
+  const text = namePartsOf(name).map((part) => part.text).join("");
+  const who = kind === "unit" || kind === "container" ? `${kind} ${text}` : text;
+  const ofPid = pid === undefined ? "" : ` (pid ${pid})`;
+  const from = since === undefined ? "" : `, since ${momentText(Date.parse(since), nowMs)}`;
+  return `${percentText(ratio)} of ${way} ${USES[cause.resource]}: ${who}${ofPid}${from}`;
 }
 
 /** `85 % (50 % in 20 min)`, without the time where it is there already. */

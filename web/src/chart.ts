@@ -21,6 +21,8 @@ export interface ChartData {
   originMs: number;
   fromMs: number;
   toMs: number;
+  /** A minute that is looked at. */
+  marked: Zoom | null;
   /** Whether time runs evenly; otherwise the last third of the width is the forecast's. */
   isEven: boolean;
 }
@@ -30,6 +32,8 @@ export interface ChartEvents {
   read(reading: Reading | null): void;
   /** A person dragged over a range; `null` to leave it. */
   zoomed(zoom: Zoom | null): void;
+  /** A person clicked at a moment of the past. */
+  picked(ms: number): void;
 }
 
 const HEIGHT_PX = 380;
@@ -152,7 +156,9 @@ export class Chart {
         { series: [ROW.otherBand, ROW.otherBand + 1], fill: colours.otherBand },
       ],
       hooks: {
+        drawClear: [(plot) => this.#drawMarked(plot, colours.rule)],
         drawAxes: [(plot) => this.#drawNow(plot, colours.quiet)],
+        ready: [(plot) => plot.over.addEventListener("click", () => this.#pick(plot))],
         setCursor: [(plot) => this.#read(plot)],
         setSelect: [(plot) => this.#zoom(plot)],
       },
@@ -238,6 +244,23 @@ export class Chart {
     ctx.textBaseline = "bottom";
     ctx.fillText("now", x, bbox.top - 6);
     ctx.restore();
+  }
+
+  #drawMarked({ bbox, ctx, valToPos }: uPlot, colour: string): void {
+    const { fromMs = 0, marked = null, toMs = 0 } = this.#data ?? {};
+    if (marked === null || marked.toMs < fromMs || marked.fromMs > toMs) return;
+    const [left = 0, right = 0] = [Math.max(marked.fromMs, fromMs), Math.min(marked.toMs, toMs)].map((ms) => valToPos(ms, "x", true));
+    ctx.save();
+    ctx.fillStyle = colour;
+    ctx.globalAlpha = 0.6;
+    // In a long history a minute would be no pixel wide.
+    ctx.fillRect(left, bbox.top, Math.max(right - left, 2 * uPlot.pxRatio), bbox.height);
+    ctx.restore();
+  }
+
+  #pick(plot: uPlot): void {
+    const ms = plot.posToVal(plot.cursor.left ?? -1, "x");
+    if (this.#data !== null && ms >= this.#data.fromMs && ms <= this.#data.originMs) this.#on.picked(Math.round(ms));
   }
 
   #read(plot: uPlot): void {

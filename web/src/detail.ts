@@ -10,7 +10,10 @@ import { clockText, dateText, lengthText, momentText, quantity } from "./format.
 import { CONFIDENCES, Inquiry } from "./inquiry.ts";
 import { aheadText, farText, forecastLine, heldText, historyLine, NOTHING_SAID, readingText } from "./lines.ts";
 import type { ForecastLine, HistoryLine, Reading } from "./lines.ts";
+import { hostOf } from "./group.ts";
 import { accuracyTable, modelPanel, residualsText } from "./panel.ts";
+import { orderFor } from "./process.ts";
+import { Processes } from "./processes.ts";
 import { hashOfRules, zoomIn, type View, type Zoom } from "./route.ts";
 import type { Tick } from "./wire.ts";
 
@@ -43,6 +46,10 @@ export class Detail {
   readonly #model = make("section", { class: "model", "aria-label": "model" });
   readonly #accuracy = make("section", { class: "accuracy", "aria-label": "accuracy" });
   readonly #chart: Chart;
+  readonly #who = make("button", { type: "button", class: "plain" }, "who used the host");
+  readonly #users = make("div");
+  /** In there while a moment is chosen. */
+  #processes: Processes | null = null;
   /** A second signal, on the same axis. */
   #other: { signal: Signal; inquiry: Inquiry } | null = null;
   #shownLeads = "";
@@ -64,7 +71,12 @@ export class Detail {
         this.#chooseZoom(zoom);
         this.#showChoices();
       },
+      picked: (ms) => this.#pick(ms),
     });
+    // The node has the processes of its own host alone.
+    this.#who.hidden = signal.info.source !== "sensor" || hostOf(signal.info) !== null;
+    this.#who.addEventListener("click", () => this.#pick(this.#processes === null ? Date.now() : null));
+    this.#showProcesses();
     this.#showOther();
     this.#showChoices();
     this.refresh();
@@ -102,7 +114,13 @@ export class Detail {
     this.#chart.recolour();
   }
 
+  /** Shows the minute before (-1) or after (1), if one is shown. */
+  step(direction: -1 | 1): void {
+    this.#processes?.step(direction);
+  }
+
   close(): void {
+    this.#processes?.close();
     this.#inquiry.close();
     this.#other?.inquiry.close();
     this.#chart.close();
@@ -121,7 +139,7 @@ export class Detail {
     return make(
       "main",
       { class: "detail", "aria-label": info.id },
-      make("div", { class: "top" }, close, make("span", {}, warn, csv)),
+      make("div", { class: "top" }, close, make("span", {}, this.#who, warn, csv)),
       make(
         "div",
         { class: "title" },
@@ -132,6 +150,7 @@ export class Detail {
       this.#plot,
       make("div", { class: "under" }, this.#reading, this.#key),
       this.#note,
+      this.#users,
       make("div", { class: "panels" }, this.#model, this.#accuracy),
     );
   }
@@ -247,6 +266,28 @@ export class Detail {
     inquiry.refresh();
   }
 
+  /** Shows who used the host at a moment; `null` for none. */
+  #pick(ms: number | null): void {
+    if (this.#who.hidden) return;
+    this.#view.atMs = ms;
+    if (ms !== null && this.#processes !== null) return this.#processes.go(ms);
+    this.#showProcesses();
+    this.#on.chosen();
+  }
+
+  #showProcesses(): void {
+    const isShown = this.#view.atMs !== null && !this.#who.hidden;
+    setAttribute(this.#who, "aria-expanded", String(isShown));
+    this.#processes?.close();
+    this.#processes = null;
+    if (isShown) {
+      const events = { chosen: this.#on.chosen, shown: this.#on.stale };
+      this.#processes = new Processes(this.#api, this.#view, orderFor(this.signal.info.id), false, events);
+      this.#users.replaceChildren(this.#processes.element);
+    }
+    this.#on.stale();
+  }
+
   #showNotes(): void {
     const { hindcast, outlook, refusal } = this.#inquiry;
     const [far, held] = [outlook === null ? "" : farText(outlook), hindcast === null ? "" : heldText(hindcast, this.signal.info.unit)];
@@ -298,6 +339,7 @@ export class Detail {
       // A node that has just begun fills its drawing all the same.
       fromMs: zoom?.fromMs ?? Math.max(endMs - spanMs, Math.min(history.times[0] ?? endMs, endMs - leastMs)),
       toMs: zoom?.toMs ?? endMs + horizonMs,
+      marked: this.#processes?.minute ?? null,
       isEven: zoom !== null,
     });
     const bands = forecasts.flatMap(({ confidence, lower, upper }) => [

@@ -11,6 +11,8 @@ const KEYS = [
   ["?", "show this"],
   ["drag", "in the large drawing: zoom in on a range"],
   ["double-click", "there: back to the last minutes"],
+  ["click", "there: who used the host in that minute"],
+  ["← →", "with such a minute: the one before or after"],
 ];
 
 /** A button that shows the keys. */

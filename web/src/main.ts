@@ -14,7 +14,8 @@ import { Ahead } from "./ahead.ts";
 import { Overview } from "./overview.ts";
 import { Repeater } from "./queue.ts";
 import { RulesView } from "./rules.ts";
-import { DEFAULT_VIEW, hashOf, hashOfJobs, hashOfRules, viewIn, type View } from "./route.ts";
+import { Processes } from "./processes.ts";
+import { DEFAULT_VIEW, hashOf, hashOfJobs, hashOfProcesses, hashOfRules, viewIn, type View } from "./route.ts";
 import type { ServerEvent } from "./sse.ts";
 import { HealthNotes, StatusBar } from "./status.ts";
 import { palette, themeToggle } from "./theme.ts";
@@ -46,7 +47,14 @@ const jobs = new Jobs(api);
 const rules = new RulesView(api, board);
 const kernel = new Kernel(api);
 const above = make("div", { class: "above" }, ahead.element, kernel.element);
+const users = make(
+  "main",
+  { class: "users", "aria-label": "who uses the host" },
+  make("div", { class: "top" }, make("a", { class: "plain", href: "#/" }, "← all signals")),
+  make("h2", { tabindex: "-1" }, "who uses the host"),
+);
 const status = new StatusBar(
+  make("a", { class: "plain", href: hashOfProcesses() }, "processes"),
   make("a", { class: "plain", href: hashOfRules() }, "rules"),
   jobs.link,
   overview.filter,
@@ -69,6 +77,7 @@ const link = new Link({
 });
 
 let detail: Detail | null = null;
+let processes: Processes | null = null;
 let isDrawScheduled = false;
 let state: LinkState = { kind: "connecting" };
 /** Whether the open signal was opened from the overview, so that closing it is going back. */
@@ -77,7 +86,7 @@ let scrollTop = 0;
 
 missing.hidden = true;
 above.hidden = true;
-document.body.replaceChildren(status.element, ignored, health.problems, above, overview.element, jobs.element, rules.element, missing, health.absent);
+document.body.replaceChildren(status.element, ignored, health.problems, above, overview.element, jobs.element, rules.element, users, missing, health.absent);
 document.addEventListener("keydown", onKey);
 window.addEventListener("hashchange", onHash);
 overview.element.addEventListener("click", onOpen);
@@ -158,8 +167,9 @@ function writeHash(): void {
 
 function onHash(): void {
   readHash();
-  // A link to the open signal may show it otherwise.
+  // A link to what is open may show it otherwise.
   if (detail !== null) closeDetail();
+  closeProcesses();
   showRoute();
 }
 
@@ -180,11 +190,27 @@ function showRoute(): void {
   missing.hidden = !isMissing;
   jobs.show(view.job);
   rules.show(view.rules);
-  overview.element.hidden = detail !== null || view.job !== null || view.rules !== null;
+  showProcesses();
+  overview.element.hidden = detail !== null || view.job !== null || view.rules !== null || view.processes;
   overview.filter.hidden = overview.element.hidden;
   above.hidden = overview.element.hidden || view.filter !== "";
-  const name = [view.rules === null ? null : "rules", view.job ?? detail?.signal.info.id, board.node?.host, "Foretop"];
+  const name = [view.rules === null ? null : "rules", view.processes ? "processes" : null, view.job ?? detail?.signal.info.id, board.node?.host, "Foretop"];
   document.title = name.filter((part) => part !== undefined && part !== null && part !== "").join(" · ");
+}
+
+function showProcesses(): void {
+  users.hidden = !view.processes;
+  if (!view.processes) closeProcesses();
+  if (!view.processes || processes !== null) return;
+  processes = new Processes(api, view, "cpu", true, { chosen: writeHash, shown: () => undefined });
+  users.append(processes.element);
+  window.scrollTo(0, 0);
+  users.querySelector("h2")?.focus();
+}
+
+function closeProcesses(): void {
+  processes?.close();
+  processes = null;
 }
 
 function closeDetail(): void {
@@ -217,7 +243,10 @@ function onKey(event: KeyboardEvent): void {
     (event.target instanceof HTMLInputElement && event.target.type !== "radio");
   if (event.key === "Escape" && view.id !== null) goBack();
   if (event.key === "Escape" && view.job !== null) location.hash = view.job === "" ? "#/" : hashOfJobs("");
-  if (event.key === "Escape" && view.rules !== null && !isTyping) location.hash = "#/";
+  if (event.key === "Escape" && ((view.rules !== null && !isTyping) || view.processes)) location.hash = "#/";
+  if (["ArrowLeft", "ArrowRight"].includes(event.key) && !isTyping && !(event.target instanceof HTMLInputElement)) {
+    (detail ?? processes)?.step(event.key === "ArrowLeft" ? -1 : 1);
+  }
   if (event.key === "?" && !isTyping) help.click();
   if (event.key === "/" && !isTyping && detail === null) {
     event.preventDefault();
@@ -247,7 +276,7 @@ function scheduleDraw(): void {
     isDrawScheduled = false;
     const nowMs = Date.now();
     if (detail !== null) return detail.draw();
-    if (view.job !== null || view.rules !== null) return;
+    if (overview.element.hidden) return;
     overview.draw({ nowMs, nodeNowMs: board.nodeNowMs(nowMs), colours: palette() });
   });
 }

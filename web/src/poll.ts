@@ -8,6 +8,9 @@ export class Poll {
   readonly #note: HTMLElement;
   readonly #everyMs: number;
   readonly #ask: (abort: AbortSignal) => Promise<string>;
+  readonly #onVisible = () => {
+    if (!document.hidden && this.#abort !== null) this.start();
+  };
   /** Of what is under way; `null` while nobody asks. */
   #abort: AbortController | null = null;
 
@@ -16,9 +19,7 @@ export class Poll {
     this.#note = note;
     this.#everyMs = everyMs;
     this.#ask = ask;
-    document.addEventListener("visibilitychange", () => {
-      if (!document.hidden && this.#abort !== null) this.start();
-    });
+    document.addEventListener("visibilitychange", this.#onVisible);
   }
 
   /** Asks at once, and from then on; what is under way is given up. */
@@ -31,6 +32,12 @@ export class Poll {
   stop(): void {
     this.#abort?.abort();
     this.#abort = null;
+  }
+
+  /** Stops for good. */
+  close(): void {
+    this.stop();
+    document.removeEventListener("visibilitychange", this.#onVisible);
   }
 
   async #run(abort: AbortSignal): Promise<void> {

@@ -1,6 +1,7 @@
 // The URL's hash: which signal is open, and how. A link, a reload and Back show the same. Pure.
 
 import { lengthText } from "./format.ts";
+import type { ProcessGrouping, ProcessOrder } from "./wire.ts";
 
 /** What a person chose; what is not in a hash stays as it is. */
 export interface View {
@@ -10,6 +11,13 @@ export interface View {
   job: string | null;
   /** Whether rules are looked at: the signal that a new one is to be about, or ""; `null` where they are not. */
   rules: string | null;
+  /** Whether the processes of the host are looked at. */
+  processes: boolean;
+  /** What a row of the processes is, and their order; `null` for the one that fits the view. */
+  by: ProcessGrouping;
+  sort: ProcessOrder | null;
+  /** The moment whose programs are shown; `null` for now, or beside a signal for none. */
+  atMs: number | null;
   filter: string;
   horizonMs: number;
   spanMs: number;
@@ -31,6 +39,10 @@ export const DEFAULT_VIEW: Readonly<View> = {
   id: null,
   job: null,
   rules: null,
+  processes: false,
+  by: "program",
+  sort: null,
+  atMs: null,
   filter: "",
   horizonMs: 60_000,
   spanMs: 600_000,
@@ -39,10 +51,13 @@ export const DEFAULT_VIEW: Readonly<View> = {
   other: null,
 };
 
-const KNOWN = ["filter", "horizon", "history", "past", "from", "to", "with"];
+const KNOWN = ["filter", "horizon", "history", "past", "from", "to", "with", "by", "sort", "at"];
 const PREFIX = "#/signal/";
 const JOBS = "#/mpi";
 const RULES = "#/rules";
+const PROCESSES = "#/processes";
+const GROUPINGS: ProcessGrouping[] = ["program", "process", "cgroup"];
+const ORDERS: ProcessOrder[] = ["cpu", "memory", "read", "written"];
 const UNITS_MS: Record<string, number> = { ms: 1, s: 1_000, min: 60_000, h: 3_600_000, d: 86_400_000 };
 /** Longer than any store reaches back. */
 const LONGEST_MS = 3_660 * 86_400_000;
@@ -61,6 +76,10 @@ export function hashOf(id: string | null, view: Readonly<View> = DEFAULT_VIEW): 
       ["with", other],
     );
   }
+  if (id !== null || view.processes) {
+    const { by, sort, atMs } = view;
+    said.push(["by", by === DEFAULT_VIEW.by ? null : by], ["sort", sort], ["at", atMs === null ? null : momentWord(atMs)]);
+  }
   const query = new URLSearchParams(said.filter((pair): pair is [string, string] => pair[1] !== null)).toString();
   const path = placeOf(id, view);
   // The overview as it opens needs no hash.
@@ -77,6 +96,11 @@ export function hashOfRules(signal = ""): string {
   return signal === "" ? RULES : `${RULES}/${encodeURIComponent(signal)}`;
 }
 
+/** The hash of the processes. */
+export function hashOfProcesses(): string {
+  return PROCESSES;
+}
+
 /** What a hash says, laid over `before`, and a sentence for each part of it that makes no sense. */
 export function viewIn(hash: string, before: Readonly<View>): { view: View; ignored: string[] } {
   const [path = "", ...search] = hash.split("?");
@@ -87,8 +111,9 @@ export function viewIn(hash: string, before: Readonly<View>): { view: View; igno
 
   const place = placeIn(path, refuse);
   const { id } = place;
-  // A range and a second signal belong to the signal that they were chosen for.
-  const kept = id === before.id ? before : { ...before, zoom: null, other: null };
+  // A range, a second signal and a moment belong to the view that they were chosen for.
+  const isSame = id === before.id && place.processes === before.processes;
+  const kept = isSame ? before : { ...before, zoom: null, other: null, sort: null, atMs: null };
   const view: View = { ...kept, ...place };
   const length = (name: string, instead: number): number => {
     const text = query.get(name);
@@ -112,6 +137,20 @@ export function viewIn(hash: string, before: Readonly<View>): { view: View; igno
     if (zoom !== null) view.zoom = zoom;
     else refuse("from and to", `${from ?? ""} ${to ?? ""}`.trim(), "write two moments, the earlier one first");
   }
+  const word = <T extends string>(name: string, known: T[]): T | undefined => {
+    const text = query.get(name);
+    const found = known.find((one) => one === text);
+    if (text !== null && found === undefined) refuse(name, text, `known are ${known.join(", ")}`);
+    return found;
+  };
+  view.by = word("by", GROUPINGS) ?? view.by;
+  view.sort = word("sort", ORDERS) ?? view.sort;
+  const at = query.get("at");
+  if (at !== null) {
+    const atMs = Date.parse(at);
+    if (Number.isNaN(atMs)) refuse("at", at, "write a moment");
+    else view.atMs = atMs;
+  }
   for (const [name, text] of query) {
     if (!KNOWN.includes(name)) refuse(name, text, `known are ${KNOWN.join(", ")}`);
   }
@@ -134,8 +173,9 @@ export function lengthIn(text: string): number | null {
 function placeIn(
   path: string,
   refuse: (name: string, text: string, right: string) => void,
-): Pick<View, "id" | "job" | "rules"> {
-  const all = { id: null, job: null, rules: null };
+): Pick<View, "id" | "job" | "rules" | "processes"> {
+  const all = { id: null, job: null, rules: null, processes: false };
+  if (path === PROCESSES) return { ...all, processes: true };
   if (["", "#", "#/"].includes(path)) return all;
   /** What comes after `start`, as far as the path begins with it. */
   const after = (start: string) =>
@@ -151,7 +191,8 @@ function placeIn(
   return all;
 }
 
-function placeOf(id: string | null, { job, rules }: Readonly<View>): string {
+function placeOf(id: string | null, { job, processes, rules }: Readonly<View>): string {
+  if (processes) return PROCESSES;
   if (job !== null) return hashOfJobs(job);
   if (rules !== null) return hashOfRules(rules);
   return id === null ? "#/" : PREFIX + encodeURIComponent(id);

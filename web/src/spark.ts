@@ -1,6 +1,9 @@
-// The drawing in a small multiple: history, the mark where it ends, and the forecast with its band.
+// Small drawings: a small multiple with its history, the mark where it ends, the forecast and its band; a curve in a table.
 
 import type { Band, Signal, TileForecast } from "./board.ts";
+import { draw } from "./dom.ts";
+import type { Sample } from "./history.ts";
+import type { Zoom } from "./route.ts";
 import { extentOf, fixedExtent, minMax, rounded, type Extent } from "./scale.ts";
 import type { Palette } from "./theme.ts";
 
@@ -41,6 +44,30 @@ export function drawSpark(
   line(context, [nowX, 0], [nowX, height]);
   if (signal.forecast !== null) drawForecast(context, signal, signal.forecast, colours, x, y);
   drawHistory(context, signal, colours, x, y);
+}
+
+const [CURVE_WIDTH, CURVE_HEIGHT] = [120, 20];
+
+/**
+ * A small curve of values `stepMs` apart, from 0 to the greatest, with a mark at `markMs`; it breaks at `null` and
+ * where a value is missing.
+ */
+export function curve(times: number[], values: Sample[], { fromMs, toMs }: Zoom, markMs: number, stepMs: number): SVGSVGElement {
+  const most = Math.max(...values.map((value) => value ?? 0)) || 1;
+  const x = (ms: number) => (((ms - fromMs) / (toMs - fromMs)) * (CURVE_WIDTH - 1)).toFixed(1);
+  const y = (value: number) => (CURVE_HEIGHT - 1 - (value / most) * (CURVE_HEIGHT - 2)).toFixed(1);
+  let path = "";
+  let beforeMs = -Infinity;
+  values.forEach((value, idx) => {
+    const ms = times[idx];
+    if (value === null || ms === undefined) return;
+    // A value between two gaps would leave no trace.
+    path += ms - beforeMs > 1.5 * stepMs ? `M${x(ms)} ${y(value)}h1` : `L${x(ms)} ${y(value)}`;
+    beforeMs = ms;
+  });
+  const mark = draw("path", { class: "mark", d: `M${x(markMs)} 0v${CURVE_HEIGHT}` });
+  const size = { width: String(CURVE_WIDTH), height: String(CURVE_HEIGHT), viewBox: `0 0 ${CURVE_WIDTH} ${CURVE_HEIGHT}` };
+  return draw("svg", { ...size, preserveAspectRatio: "none", role: "img" }, mark, draw("path", { d: path }));
 }
 
 type Axis = (value: number) => number;

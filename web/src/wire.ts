@@ -222,7 +222,16 @@ export interface Warning {
   problem?: string;
   stands: boolean;
   since?: string;
+  cause?: ChangeCause;
   silent_until?: string;
+}
+
+/** Answer of `series/{id}/cause`, as far as the page shows it. */
+export interface ChangeCause {
+  resource: ProcessOrder;
+  measure: "difference" | "slope" | "mean";
+  change: number;
+  culprit: { name: string; kind: "program" | "unit" | "container" | "short_lived"; ratio: number; pid?: number; since?: string } | null;
 }
 
 export interface Excursion {
@@ -234,6 +243,7 @@ export interface Excursion {
   probability: number;
   base_rate: number;
   after: Passage;
+  cause?: ChangeCause;
 }
 
 /** Answer of `rules`. */
@@ -483,4 +493,53 @@ export interface MpiHint {
   ratio: number;
   evidence: string;
   remedies: string[];
+}
+
+export type ProcessGrouping = "process" | "program" | "cgroup";
+
+export type ProcessOrder = "cpu" | "memory" | "read" | "written";
+
+/** Use of the resources; what is `null` the node does not know, or not yet. */
+export interface ProcessFigures {
+  cpu_cores: number | null;
+  memory_bytes: number;
+  read_bytes_per_sec: number | null;
+  written_bytes_per_sec: number | null;
+}
+
+export interface ProcessRow extends ProcessFigures {
+  name: string;
+  unit?: string;
+  container?: string;
+  /** Of a single process. */
+  pid?: number;
+  state?: string;
+  /** Of several, now. */
+  n_processes?: number;
+}
+
+export interface ProcessTable {
+  time: string;
+  /** `null` for now. */
+  span_seconds: number | null;
+  by: ProcessGrouping;
+  sort: ProcessOrder;
+  rows: ProcessRow[];
+  n_others: number;
+  others: ProcessFigures;
+  short_lived_cores: number | null;
+  n_processes: number;
+  n_measured: number | null;
+  n_left_out: number;
+  previous: string | null;
+  next: string | null;
+}
+
+/** The use of one resource by programs, a value for each minute. */
+export interface ProgramHistory {
+  sort: ProcessOrder;
+  /** The first minute that is kept at all. */
+  first: string | null;
+  minutes: string[];
+  programs: { name: string; unit?: string; container?: string; values: (number | null)[] }[];
 }

@@ -31,6 +31,9 @@ test("the signals of a followed host stand in groups of their own, and can be sh
     await page.getByRole("radio", { name: "all", exact: true }).check();
     await theirs.click();
     await expect(page.locator(".detail h2")).toHaveText("db1/load.1m");
+    // The follower has its own processes, not those of the other host.
+    await expect(page.getByRole("link", { name: "warn me" })).toBeVisible();
+    await expect(page.getByRole("button", { name: "who used the host" })).toBeHidden();
   } finally {
     await follower.dispose();
     await sender.dispose();

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { linesOf, noteOf, hashOfSubject } from "../src/ahead.ts";
+import { causeText, linesOf, noteOf, hashOfSubject } from "../src/ahead.ts";
 import type { Warning, Warnings } from "../src/wire.ts";
 
 const rule = (name: string, probability: number | null, more: Partial<Warning> = {}): Warning => ({
@@ -46,6 +46,14 @@ test("an excursion says how seldom it is", () => {
   const excursion = { id: "a", unit: "ratio", rises: true, line: 0.9, within_seconds: 21_600, probability: 0.8, base_rate: 0.1, after };
   const [line] = linesOf(warnings({ excursions: [excursion] }), 0);
   expect(line?.says).toMatch(/^rises above .* within 6 h: 80 % \(50 % in 2 h\), otherwise 10 %$/);
+});
+
+test("a warning names who made it stand, with what cannot be seen in a name escaped", () => {
+  const culprit = { name: "a\u202eb", kind: "program" as const, ratio: 0.923, pid: 4411, since: "1970-01-01T00:00:00Z" };
+  const cause = { resource: "memory" as const, measure: "slope" as const, change: 1, culprit };
+  const [line] = linesOf(warnings({ rules: [rule("stands", 1, { stands: true, cause })] }), 0);
+  expect(line?.cause).toMatch(/^92 % of the rise in memory use: a\\u\{202e\}b \(pid 4411\), since \d/);
+  expect(causeText({ ...cause, culprit: null }, 0)).toBe("");
 });
 
 test("when there is nothing, that is said", () => {

@@ -70,15 +70,22 @@ test("arrow keys move in reading order and to the nearest tile of the next row",
 
 test("a hash holds any id and all that was chosen", () => {
   const zoom = { fromMs: T0, toMs: T0 + 90_500 };
-  const chosen = { filter: "cpu & a", horizonMs: 90_000, spanMs: 3_600_000, leadMs: null, zoom, other: "load.5m" };
+  const chosen = { filter: "cpu & a", horizonMs: 90_000, spanMs: 3_600_000, leadMs: null, zoom, other: "load.5m", sort: "read" as const, atMs: T0 };
   for (const id of ["load.1m", "<img src=x onerror=1>", "a/b?c#d%", "ü"]) {
-    const view: View = { ...chosen, id, job: null, rules: null };
+    const view: View = { ...DEFAULT_VIEW, ...chosen, id };
     expect(viewIn(hashOf(id, view), DEFAULT_VIEW)).toEqual({ view, ignored: [] });
     expect(viewIn(hashOf(id), DEFAULT_VIEW)).toEqual({ view: { ...DEFAULT_VIEW, id }, ignored: [] });
   }
   expect(hashOf("a", { ...DEFAULT_VIEW, id: "a", horizonMs: 300_000 })).toBe("#/signal/a?horizon=5min");
   expect(hashOf(null)).toBe("");
   expect(viewIn(hashOf(null, { ...DEFAULT_VIEW, filter: "net" }), DEFAULT_VIEW).view.filter).toBe("net");
+});
+
+test("a hash holds how processes are shown, which does not follow to a signal", () => {
+  const view: View = { ...DEFAULT_VIEW, processes: true, by: "cgroup", sort: "memory", atMs: T0 };
+  expect(hashOf(null, view)).toBe("#/processes?by=cgroup&sort=memory&at=2026-11-21T09%3A00%3A00Z");
+  expect(viewIn(hashOf(null, view), DEFAULT_VIEW)).toEqual({ view, ignored: [] });
+  expect(viewIn("#/signal/a", view).view).toEqual({ ...DEFAULT_VIEW, id: "a", by: "cgroup" });
 });
 
 test("a hash holds any job, and the list of them", () => {
@@ -99,6 +106,8 @@ test.each([
   ["#/signal/a?from=2026-11-21T09:00:00Z&to=2026-11-20T09:00:00Z", "from and to “2026-11-21T09:00:00Z 2026-11-20"],
   ["#/signal/a?to=2026-11-20T09:00:00Z", "from and to “2026-11-20T09:00:00Z”"],
   ["#/signal/a?constructor=1", "constructor “1”"],
+  ["#/signal/a?by=user", "by “user”"],
+  ["#/signal/a?at=noon", "at “noon”"],
 ])("%s changes nothing but what it says rightly, and is told", (hash, word) => {
   const { view, ignored } = viewIn(hash, DEFAULT_VIEW);
   expect(view).toEqual({ ...DEFAULT_VIEW, id: hash.startsWith("#/signal/a") ? "a" : null });

@@ -35,7 +35,10 @@ pub use mpi::{
 pub use node::{Absent, CatchingUp, Health, NodeInfo, Readiness, Status, StoreHealth};
 pub use one_off::{OneOff, OneOffForecast, OneOffForecasts, OneOffs};
 pub use outlook::{Hindcast, Outlook, Passage, Probability, Record, RecordBin, Scale, Season, Seasons};
-pub use process::{ProcessFigures, ProcessGrouping, ProcessOrder, ProcessRow, ProcessTable, UnknownChoice};
+pub use process::{
+    ProcessFigures, ProcessGrouping, ProcessOrder, ProcessRow, ProcessTable, ProgramCurve, ProgramHistory,
+    UnknownChoice,
+};
 pub use pushed::{Accepted, NewSeries, PushedSample, PushedSamples};
 pub use refusal::{ErrorBody, ErrorCode, ErrorDetail};
 pub use rule::{Rule, RuleOrigin, RuleText, RuleTrial, Rules, TriedRule};

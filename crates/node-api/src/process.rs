@@ -70,6 +70,39 @@ pub struct ProcessRow {
     pub figures: ProcessFigures,
 }
 
+/// Answer of `GET /api/v1/processes/history`: the use of one resource by programs, minute by minute.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct ProgramHistory {
+    /// The resource.
+    pub sort: ProcessOrder,
+    /// Beginning of the first minute that is kept at all; `null` if there is none.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
+    pub first: Option<Timestamp>,
+    /// Beginnings of the kept minutes, in order.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    pub minutes: Vec<Timestamp>,
+    /// The programs that used the most, greatest sum first.
+    pub programs: Vec<ProgramCurve>,
+}
+
+/// Use of one resource by a program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct ProgramCurve {
+    /// Name that its processes gave themselves, which can hold control characters.
+    pub name: String,
+    /// Systemd service.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    /// Container.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<String>,
+    /// A figure for each minute, in cores, bytes or bytes per second; `null` if the minute has the program among its
+    /// others, or if the node may not know.
+    pub values: Vec<Option<f64>>,
+}
+
 /// Use of the resources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]

@@ -140,6 +140,7 @@ fn described_routes(access: &Arc<Access>) -> OpenApiRouter<App> {
         .routes(routes!(rules::put, rules::remove))
         .routes(routes!(rules::test))
         .routes(routes!(processes::table))
+        .routes(routes!(processes::history))
         .routes(routes!(run_time::run_time))
         .routes(routes!(one_off::forecast))
         .routes(routes!(one_off::forecasts))

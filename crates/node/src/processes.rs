@@ -16,7 +16,7 @@ use units::Timestamp;
 use watch::{OnPanic, Stop, Thread, Watch};
 
 pub(crate) use self::cause::cause;
-pub(crate) use self::table::{ProcessQuestion, of_minute};
+pub(crate) use self::table::{ProcessQuestion, of_minute, of_minutes};
 
 use crate::api;
 use crate::hub::Hub;

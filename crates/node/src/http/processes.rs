@@ -1,6 +1,8 @@
-//! Processes of the host: `GET /api/v1/processes`.
+//! Processes of the host: `GET /api/v1/processes…`.
 
 #![expect(unused_qualifications, reason = "the macro of utoipa qualifies what it is given")]
+
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
@@ -11,13 +13,17 @@ use utoipa::IntoParams;
 use super::App;
 use super::extract::{Fields, FromQuery, Query};
 use super::refusal::Refusal;
-use crate::api::{ErrorBody, ProcessGrouping, ProcessOrder, ProcessTable};
+use super::series::range;
+use crate::api::{ErrorBody, ProcessGrouping, ProcessOrder, ProcessTable, ProgramHistory};
 use crate::processes::ProcessQuestion;
 
 const ROWS_DEFAULT: usize = 20;
 
 /// The most rows of an answer: more processes than a host can be looked through for.
 const ROWS_MAX: usize = 10_000;
+
+/// Default length of the past of a history that has no start.
+const RANGE_DEFAULT: Duration = Duration::from_secs(3600);
 
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -55,6 +61,43 @@ pub(super) async fn table(State(app): State<App>, Query(query): Query<ProcessQue
     let hub = app.hub.clone();
     // It waits for a scan that is under way, and for the store.
     app.reads.run(move || Ok(Json(hub.processes(&ProcessQuestion { by, sort, limit, at })?).into_response())).await
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct HistoryQuery {
+    /// Resource: `cpu` (the default), `memory`, `read` or `written`.
+    #[param(value_type = Option<String>, example = "memory")]
+    sort: ProcessOrder,
+    /// Number of programs at most, 1 to 10,000; 20 by default.
+    #[param(value_type = Option<u32>, example = 20)]
+    limit: usize,
+    /// First moment, or a length of time before now; an hour before `to` by default.
+    #[param(value_type = Option<String>, example = "-30min")]
+    from: Option<Moment>,
+    /// The moment after the last, at most two hours later; now by default.
+    #[param(value_type = Option<String>, example = "-0s")]
+    to: Option<Moment>,
+}
+
+impl FromQuery for HistoryQuery {
+    fn read(fields: &mut Fields<'_>) -> Result<Self, Refusal> {
+        Ok(Self {
+            sort: fields.read("sort", str::parse)?.unwrap_or_default(),
+            limit: fields.read("limit", rows)?.unwrap_or(ROWS_DEFAULT),
+            from: fields.read("from", str::parse)?,
+            to: fields.read("to", str::parse)?,
+        })
+    }
+}
+
+/// Use of a resource by programs in the kept minutes that begin in a range.
+#[utoipa::path(get, path = "/api/v1/processes/history", tag = "processes", params(HistoryQuery),
+    responses((status = 200, body = ProgramHistory), (status = "default", description = "refused", body = ErrorBody)))]
+pub(super) async fn history(State(app): State<App>, Query(query): Query<HistoryQuery>) -> Result<Response, Refusal> {
+    let HistoryQuery { sort, limit, from, to } = query;
+    let (hub, range) = (app.hub.clone(), range(&app.hub, from, to, RANGE_DEFAULT)?);
+    app.reads.run(move || Ok(Json(hub.program_history(range, sort, limit)?).into_response())).await
 }
 
 fn rows(text: &str) -> Result<usize, String> {

@@ -181,7 +181,7 @@ fn check_look_ups(range: TimeRange, step: Duration) -> Result<(), QueryError> {
     if n <= LOOK_UPS_MAX { Ok(()) } else { Err(QueryError::TooManyPoints { n, max: LOOK_UPS_MAX }) }
 }
 
-fn n_steps(from: Timestamp, to: Timestamp, step: Duration) -> u64 {
+pub(super) fn n_steps(from: Timestamp, to: Timestamp, step: Duration) -> u64 {
     u64::try_from(steps_within(to.saturating_since(from), step)).unwrap_or(u64::MAX)
 }
 

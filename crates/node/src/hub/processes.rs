@@ -5,11 +5,15 @@ use std::time::Duration;
 use units::{Timestamp, span};
 use warn::{Comparison, Expression, look_back};
 
+use super::history::n_steps;
 use super::{Hub, QueryError, TimeRange};
-use crate::api::{ChangeCause, ProcessGrouping, ProcessTable};
+use crate::api::{ChangeCause, ProcessGrouping, ProcessOrder, ProcessTable, ProgramHistory};
 use crate::engine::about::Behind;
-use crate::processes::{ProcessQuestion, cause, of_minute};
-use crate::store::{Batch, programs};
+use crate::processes::{ProcessQuestion, cause, of_minute, of_minutes};
+use crate::store::{Batch, MINUTE, programs};
+
+/// The most minutes of a history.
+const MINUTES_MAX: u64 = 120;
 
 /// The longest time over which a cause is looked for.
 const CAUSE_MAX: Duration = Duration::from_secs(86_400);
@@ -44,6 +48,24 @@ impl Hub {
             Ok(found) => Ok(of_minute(found, asked)),
             Err(first) => Err(QueryError::NoMinute { at, first }),
         }
+    }
+
+    /// Returns the use of a resource by the programs that used the most of it in the stored minutes that begin in a
+    /// range.
+    pub(crate) fn program_history(
+        &self,
+        range: TimeRange,
+        sort: ProcessOrder,
+        limit: usize,
+    ) -> Result<ProgramHistory, QueryError> {
+        let n = n_steps(range.from, range.to, MINUTE);
+        if n > MINUTES_MAX {
+            let message = format!("from … to is {n} minutes, but a history has at most {MINUTES_MAX}");
+            return Err(QueryError::BadParameter { field: "from", message });
+        }
+        let read = self.store.read(|sql| Ok((programs::ends(sql)?, programs::minutes(sql, range.from..range.to)?)));
+        let (ends, minutes) = read.map_err(|problem| QueryError::StoreUnavailable { problem })?;
+        Ok(of_minutes(minutes, ends.map(|(first, _)| first), sort, limit))
     }
 
     /// Returns the programs whose use of a resource moved a series. Blocks while the store is read.

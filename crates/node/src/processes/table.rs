@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use sensor::{ProcessReading, ProcessScan, ScanReport};
+use sensor::{ProcessReading, ProcessScan, ProgramKey, ScanReport};
 use units::{Moment, Timestamp};
 
-use crate::api::{ProcessFigures, ProcessGrouping, ProcessOrder, ProcessRow, ProcessTable};
-use crate::store::programs::{FoundMinute, StoredProgram, StoredUse};
+use crate::api::{
+    ProcessFigures, ProcessGrouping, ProcessOrder, ProcessRow, ProcessTable, ProgramCurve, ProgramHistory,
+};
+use crate::store::programs::{FoundMinute, ProgramMinute, StoredProgram, StoredUse};
 
 /// A question about the processes of the host.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +68,7 @@ pub(super) fn of_scan(
 /// Returns the programs of a minute of the store.
 pub(crate) fn of_minute(found: FoundMinute, asked: &ProcessQuestion) -> ProcessTable {
     let FoundMinute { time, minute, previous, next } = found;
-    let span = Duration::from_micros(minute.span_us).as_secs_f64();
+    let span = span_of(&minute);
     let rows = minute.programs.into_iter().map(|StoredProgram { name, unit, container, used }| ProcessRow {
         unit,
         container,
@@ -91,6 +93,34 @@ pub(crate) fn of_minute(found: FoundMinute, asked: &ProcessQuestion) -> ProcessT
         previous,
         next,
     }
+}
+
+/// Returns the use of a resource by the programs of several minutes of the store, greatest sum first.
+pub(crate) fn of_minutes(
+    minutes: Vec<(Timestamp, ProgramMinute)>,
+    first: Option<Timestamp>,
+    sort: ProcessOrder,
+    limit: usize,
+) -> ProgramHistory {
+    let times: Vec<Timestamp> = minutes.iter().map(|(time, _)| *time).collect();
+    let mut curves: BTreeMap<ProgramKey, Vec<Option<f64>>> = BTreeMap::new();
+    for (idx, (_, minute)) in minutes.into_iter().enumerate() {
+        let span = span_of(&minute);
+        for StoredProgram { name, unit, container, used } in minute.programs {
+            let values = curves.entry(ProgramKey { name, unit, container }).or_insert_with(|| vec![None; times.len()]);
+            values[idx] = of_use(used, span).by(sort);
+        }
+    }
+    let curve = |(ProgramKey { name, unit, container }, values)| ProgramCurve { name, unit, container, values };
+    let mut programs: Vec<ProgramCurve> = curves.into_iter().map(curve).collect();
+    let sum = |curve: &ProgramCurve| curve.values.iter().flatten().sum::<f64>();
+    programs.sort_by(|a, b| sum(b).total_cmp(&sum(a)));
+    programs.truncate(limit);
+    ProgramHistory { sort, first, minutes: times, programs }
+}
+
+fn span_of(minute: &ProgramMinute) -> f64 {
+    Duration::from_micros(minute.span_us).as_secs_f64()
 }
 
 /// Returns 0 over no time at all, because rates are finite.

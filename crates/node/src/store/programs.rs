@@ -190,6 +190,9 @@ mod tests {
         assert_eq!(found(3599), Some(second));
         assert_eq!(found(9000).unwrap().next, None);
         assert_eq!(store.read(ends).unwrap(), Some((at(60), at(3600))));
+        let within = |from, to| store.read(|sql| minutes(sql, at(from)..at(to))).unwrap();
+        assert_eq!(within(60, 3600), [(at(60), minute(1)), (at(120), minute(2))]);
+        assert_eq!(within(121, 3600), []);
     }
 
     #[test]

@@ -60,6 +60,26 @@ fn a_moment_of_the_past_has_the_programs_of_its_minute() {
 }
 
 #[test]
+fn a_history_has_a_figure_for_each_minute_the_greatest_program_first() {
+    let world = with_minutes(&[600, 3000, 0]);
+    let start = 1_800_000_000;
+    let ask = |from, to, sort, limit| {
+        world.hub.program_history(TimeRange { from: at(start + from), to: at(start + to) }, sort, limit)
+    };
+    let cpu = ask(0, 180, ProcessOrder::Cpu, 20).unwrap();
+    assert_eq!((cpu.first, cpu.minutes), (Some(at(start)), vec![at(start), at(start + 60), at(start + 120)]));
+    let values = |idx: usize| (cpu.programs[idx].name.as_str(), cpu.programs[idx].values.clone());
+    assert_eq!(values(0), ("postgres", vec![Some(0.1), Some(0.5), Some(0.0)]));
+    assert_eq!(values(1), ("idle", vec![Some(0.0); 3]));
+    let later = ask(30, 120, ProcessOrder::Cpu, 1).unwrap();
+    assert_eq!((later.minutes, &later.programs[0].values), (vec![at(start + 60)], &vec![Some(0.5)]));
+    let nothing = ask(180, 240, ProcessOrder::Memory, 1).unwrap();
+    assert_eq!((nothing.first, nothing.programs), (Some(at(start)), vec![]));
+    let too_long = ask(0, 7201, ProcessOrder::Cpu, 1).unwrap_err();
+    assert!(too_long.to_string().contains("is 121 minutes, but a history has at most 120"), "{too_long}");
+}
+
+#[test]
 fn rows_that_are_left_out_are_in_the_sum_of_others() {
     let world = with_minutes(&[600]);
     for at in [None, Some(Moment::BeforeNow(Duration::ZERO))] {

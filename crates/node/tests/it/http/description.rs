@@ -90,6 +90,7 @@ fn check_reads(schema: &str, answer: &super::Answer) {
         "Rules" => drop(answer.json::<api::Rules>()),
         "Rule" => drop(answer.json::<api::Rule>()),
         "TriedRule" => drop(answer.json::<api::TriedRule>()),
+        "ProgramHistory" => drop(answer.json::<api::ProgramHistory>()),
         "ProcessTable" => drop(answer.json::<api::ProcessTable>()),
         "RunTime" => drop(answer.json::<api::RunTime>()),
         "MpiJobs" => assert_eq!(answer.json::<api::MpiJobs>().jobs.len(), 1),

@@ -65,6 +65,7 @@ fn a_token_is_asked_for_by_all_but_health_and_page() {
         "/api/v1/events",
         "/api/v1/mpi/jobs",
         "/api/v1/processes",
+        "/api/v1/processes/history",
         "/api/v1/openapi.json",
         "/metrics",
     ];

@@ -29,6 +29,8 @@ fn questions_that_make_no_sense_are_refused_by_field() {
         let (status, code) = if is_moment { (404, NotFound) } else { (400, BadParameter) };
         refused.check_refused(status, code, Some(field));
     }
+    host.get("/api/v1/processes/history?from=-3h").check_refused(400, BadParameter, Some("from"));
+    host.get("/api/v1/processes/history?by=process").check_refused(400, BadParameter, Some("by"));
 }
 
 #[test]
