@@ -92,7 +92,8 @@ export function causeText(cause: ChangeCause | undefined, nowMs: number): string
   const who = kind === "unit" || kind === "container" ? `${kind} ${text}` : text;
   const ofPid = pid === undefined ? "" : ` (pid ${pid})`;
   const from = since === undefined ? "" : `, since ${momentText(Date.parse(since), nowMs)}`;
-  return `${percentText(ratio)} of ${way} ${USES[cause.resource]}: ${who}${ofPid}${from}`;
+  const share = ratio > 1.005 ? "more than all" : percentText(ratio);
+  return `${share} of ${way} ${USES[cause.resource]}: ${who}${ofPid}${from}`;
 }
 
 /** `85 % (50 % in 20 min)`, without the time where it is there already. */

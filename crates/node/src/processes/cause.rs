@@ -144,7 +144,11 @@ fn grouped<'a>(minute: &MinuteOfUse<User<'a>>) -> MinuteOfUse<User<'a>> {
 /// has the greatest part in a change beyond the noise.
 fn summary(whole: f64, behind: Behind, culprit: Option<&(User<'_>, Culprit)>, first: Option<&CausePart>) -> String {
     let change = change(whole, behind);
-    let percent = |ratio: f64| format!("{:.0} %", 100.0 * ratio);
+    // Others moved against it.
+    let percent = |ratio: f64| match 100.0 * ratio {
+        percent if percent > 100.5 => "more than all".to_owned(),
+        percent => format!("{percent:.0} %"),
+    };
     match (culprit, first) {
         (Some((user, culprit)), _) => {
             let place = match user {
@@ -243,6 +247,21 @@ mod tests {
             "100 % of the rise in memory use (600 MiB per hour) is of postgres (pid 4411, unit postgresql.service), since 1970-01-01T00:20:00Z"
         );
         assert_eq!(found.n_minutes, 40);
+    }
+
+    #[test]
+    fn a_program_that_others_make_room_for_has_more_than_all() {
+        let mut minutes = leaking(10, 0);
+        for (idx, (_, minute)) in minutes.iter_mut().enumerate() {
+            minute.memory_in_use = minute.memory_in_use.map(|bytes| bytes - 5 * MIB * idx as u64);
+        }
+        let found = cause("memory.available", MEMORY, &minutes, |_, _, _| None).unwrap();
+        check_whole(&found);
+        assert!(
+            found.summary.starts_with("more than all of the rise in memory use (300 MiB per hour) is of postgres"),
+            "{}",
+            found.summary
+        );
     }
 
     #[test]
