@@ -269,6 +269,20 @@ fn a_file_system_that_cannot_be_asked_is_left_out() {
 }
 
 #[test]
+fn the_first_process_names_the_file_systems() {
+    let first = "27 1 254:0 / / rw - ext4 /dev/vda rw\n28 27 8:1 / /home rw - ext4 /dev/sda1 rw\n\
+                 29 28 8:1 /www /home/www ro - ext4 /dev/sda1 rw\n";
+    let own = "27 1 254:0 / / ro - ext4 /dev/vda rw\n29 27 254:0 /var/x /var/x rw - ext4 /dev/vda rw\n";
+    let files = [("proc/1/mountinfo", first.as_bytes()), ("proc/self/mountinfo", own.as_bytes()), ("home/file", b"")];
+    let host = Written::new(&files);
+    let mut sensors = Host::open(host.root()).unwrap();
+    let values = read(&mut sensors, &mut Readings::default(), 0);
+    let names: Vec<&str> = values.keys().filter_map(|id| id.strip_suffix(".available")).collect();
+    assert_eq!(names, ["filesystem./", "filesystem./home"]);
+    assert_eq!(sensors.n_errors(), 0, "{:?}", sensors.last_error());
+}
+
+#[test]
 fn sixty_four_cores_share_as_one_does() {
     let host = Written::new(&[("proc/stat", &stat_of_64(0)), ("proc/loadavg", b"127.00 1.00 1.00 1/2 3\n")]);
     let mut sensors = Host::open(host.root()).unwrap();
