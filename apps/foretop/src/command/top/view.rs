@@ -8,9 +8,11 @@ mod palette;
 mod processes;
 mod spark;
 
+use node_api::HostLimits;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
+use text::figure;
 
 use super::state::{Link, Mode, ShownHost, State};
 pub use list::HEADER_HEIGHT;
@@ -54,6 +56,7 @@ fn title_line<'a>(state: &'a State, palette: &Palette) -> Line<'a> {
         ShownHost::Own => "  this host alone",
         ShownHost::Followed(host) => &format!("  {host} alone"),
     };
+    let limits = state.node.as_ref().and_then(|node| node.limits).map(limits_text).unwrap_or_default();
     let rhythm = state.node.as_ref().map_or_else(String::new, |node| format!("every {} s", node.step_seconds));
     let (link, style) = match &state.link {
         Link::Connecting => ("connecting".to_owned(), palette.dim),
@@ -64,10 +67,19 @@ fn title_line<'a>(state: &'a State, palette: &Palette) -> Line<'a> {
         Span::styled("foretop", palette.heading),
         Span::raw("  "),
         Span::styled(format!("{host}{shown}"), palette.heading),
+        Span::raw(limits),
         Span::raw("  "),
         Span::styled(format!("{rhythm}  {}  ", state.place), palette.dim),
         Span::styled(link, style),
     ])
+}
+
+/// The limits in words, to stand behind the name of the host.
+fn limits_text(limits: HostLimits) -> String {
+    let memory = limits.memory_bytes.map(|bytes| format!("{} of memory", figure::format(bytes as f64, "bytes")));
+    let cores = limits.cpu_cores.map(|cores| figure::format(cores, "cores"));
+    let limits: Vec<String> = memory.into_iter().chain(cores).collect();
+    format!(", limited to {} by its control group", limits.join(" and "))
 }
 
 fn alarm_line<'a>(state: &State, palette: &Palette) -> Line<'a> {
@@ -105,6 +117,18 @@ mod tests {
     #[track_caller]
     fn check(state: &State, size: (u16, u16), expected: &Expect) {
         expected.assert_eq(&to_text(state, size.0, size.1).unwrap());
+    }
+
+    #[test]
+    fn the_first_line_has_the_limits_of_the_node() {
+        let mut state = sample::state();
+        let limits = HostLimits { memory_bytes: Some(300 << 20), cpu_cores: Some(1.5) };
+        state.node.as_mut().unwrap().limits = Some(limits);
+        let text = to_text(&state, 120, 4).unwrap();
+        let first = "foretop  db1, limited to 300 MiB of memory and 1.50 cores by its control group  every 1 s";
+        assert!(text.starts_with(first), "{text}");
+        let cores_alone = HostLimits { memory_bytes: None, ..limits };
+        assert_eq!(limits_text(cores_alone), ", limited to 1.50 cores by its control group");
     }
 
     #[test]
