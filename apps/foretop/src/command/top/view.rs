@@ -57,7 +57,7 @@ fn title_line<'a>(state: &'a State, palette: &Palette) -> Line<'a> {
         ShownHost::Followed(host) => &format!("  {host} alone"),
     };
     let limits = state.node.as_ref().and_then(|node| node.limits).map(limits_text).unwrap_or_default();
-    let rhythm = state.node.as_ref().map_or_else(String::new, |node| format!("every {} s", node.step_seconds));
+    let rhythm = state.node.as_ref().map_or_else(String::new, |node| format!("  every {} s", node.step_seconds));
     let (link, style) = match &state.link {
         Link::Connecting => ("connecting".to_owned(), palette.dim),
         Link::Live => ("live".to_owned(), palette.dim),
@@ -69,17 +69,18 @@ fn title_line<'a>(state: &'a State, palette: &Palette) -> Line<'a> {
         Span::styled(format!("{host}{shown}"), palette.heading),
         Span::raw(limits),
         Span::raw("  "),
-        Span::styled(format!("{rhythm}  {}  ", state.place), palette.dim),
+        Span::styled(format!("{}  ", state.place), palette.dim),
         Span::styled(link, style),
+        Span::styled(rhythm, palette.dim),
     ])
 }
 
 /// The limits in words, to stand behind the name of the host.
 fn limits_text(limits: HostLimits) -> String {
-    let memory = limits.memory_bytes.map(|bytes| format!("{} of memory", figure::format(bytes as f64, "bytes")));
+    let memory = limits.memory_bytes.map(|bytes| figure::format(bytes as f64, "bytes"));
     let cores = limits.cpu_cores.map(|cores| figure::format(cores, "cores"));
     let limits: Vec<String> = memory.into_iter().chain(cores).collect();
-    format!(", limited to {} by its control group", limits.join(" and "))
+    format!(", limited to {}", limits.join(" and "))
 }
 
 fn alarm_line<'a>(state: &State, palette: &Palette) -> Line<'a> {
@@ -124,11 +125,11 @@ mod tests {
         let mut state = sample::state();
         let limits = HostLimits { memory_bytes: Some(300 << 20), cpu_cores: Some(1.5) };
         state.node.as_mut().unwrap().limits = Some(limits);
-        let text = to_text(&state, 120, 4).unwrap();
-        let first = "foretop  db1, limited to 300 MiB of memory and 1.50 cores by its control group  every 1 s";
+        let text = to_text(&state, 80, 4).unwrap();
+        let first = "foretop  db1, limited to 300 MiB and 1.50 cores  http://127.0.0.1:7311  live";
         assert!(text.starts_with(first), "{text}");
         let cores_alone = HostLimits { memory_bytes: None, ..limits };
-        assert_eq!(limits_text(cores_alone), ", limited to 1.50 cores by its control group");
+        assert_eq!(limits_text(cores_alone), ", limited to 1.50 cores");
     }
 
     #[test]
@@ -137,7 +138,7 @@ mod tests {
             &sample::state(),
             (96, 8),
             &expect![[r#"
-                foretop  db1  every 1 s  http://127.0.0.1:7311  live
+                foretop  db1  http://127.0.0.1:7311  live  every 1 s
                 SIGNAL↓                         NOW                    AHEAD          IN 30s        95 % BETWEEN
                 cpu.availability.vmstat      70.0 % ▆▆▆▆▆▆▇▇▇▇▇▇▇▇▇▆▆▆▆⠚⠛⠛⠛⠛⠛⠛⠛⠛      85.0 %      63.8 … 100.0 %
                 load.1m                  1.97 tasks ▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃⠤⠤⠤⠤⠤⠤⠤⠤⠶  3.00 tasks   1.59 … 4.41 tasks
@@ -161,7 +162,7 @@ mod tests {
             &sample::state(),
             (40, 7),
             &expect![[r#"
-                foretop  db1  every 1 s  http://127.0.0.
+                foretop  db1  http://127.0.0.1:7311  liv
                 SIGNAL↓                  NOW      IN 30s
                 cpu.availabilit…      70.0 %      85.0 %
                 load.1m           1.97 tasks  3.00 tasks
@@ -178,7 +179,7 @@ mod tests {
             &sample::state(),
             (60, 7),
             &expect![[r#"
-                foretop  db1  every 1 s  http://127.0.0.1:7311  live
+                foretop  db1  http://127.0.0.1:7311  live  every 1 s
                 SIGNAL↓                  NOW      IN 30s        95 % BETWEEN
                 cpu.availabilit…      70.0 %      85.0 %      63.8 … 100.0 %
                 load.1m           1.97 tasks  3.00 tasks   1.59 … 4.41 tasks
@@ -226,7 +227,7 @@ mod tests {
             &state,
             (90, 26),
             &expect![[r#"
-                foretop  db1  every 1 s  http://127.0.0.1:7311  live
+                foretop  db1  http://127.0.0.1:7311  live  every 1 s
                 load.1m  1.97 tasks  in 60 s 4.00 tasks (95 %: 2.00 tasks to 6.00 tasks)
                 What it is, in a sentence.
                  6.30 tasks                                                                             ⢀⡀
@@ -280,7 +281,7 @@ mod tests {
             &state,
             (96, 6),
             &expect![[r#"
-                foretop  db1  every 1 s  http://127.0.0.1:7311  not connected: connection refused
+                foretop  db1  http://127.0.0.1:7311  not connected: connection refused  every 1 s
                 warning: load.1m > 4 within 30m: 85 %; the store cannot be written: disk full
                 SIGNAL↓         NOW                               AHEAD               IN 30s        95 % BETWEEN
                 load.1m  1.97 tasks ▂▂▂▂▂▂▂▂▂▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃⠤⠤⠤⠤⠤⠤⠤⠤⠶⠶⠶⠶⠶⠶  3.00 tasks   1.59 … 4.41 tasks
@@ -298,7 +299,7 @@ mod tests {
             &state,
             (72, 21),
             &expect![[r#"
-                foretop  db1  every 1 s  http://127.0.0.1:7311  live
+                foretop  db1  http://127.0.0.1:7311  live  every 1 s
                 ↑ ↓  j k  select a signal; PageUp, PageDown, Home, End go further
                 Enter     the signal large: chart, model, accuracy
                 p         programs: who uses the host, now and in each minute kept
