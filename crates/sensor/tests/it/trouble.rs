@@ -129,3 +129,37 @@ fn a_service_s_cgroup_is_found_beside_version_1() {
     let values = read(&mut host, &mut readings, 1);
     assert_eq!(values.into_iter().collect::<Vec<_>>(), [("cgroup.cpu.used".to_owned(), 0.5)]);
 }
+
+#[test]
+fn a_service_whose_memory_is_not_counted_has_none() {
+    let stat = "sys/fs/cgroup/system.slice/foretop.service/cpu.stat";
+    let files: [(&str, &[u8]); 2] = [("proc/self/cgroup", b"0::/system.slice/foretop.service\n"), (stat, b"")];
+    let files = Written::new(&files);
+    let host = Host::open(files.root()).unwrap();
+    let absent = host.absent().iter().find(|absent| absent.signal.starts_with("cgroup")).unwrap();
+    assert_eq!(absent.signal, "cgroup.memory.*");
+    assert_eq!(absent.reason, "the kernel does not count memory by control group where this process is");
+}
+
+#[test]
+fn a_limit_that_makes_no_sense_or_vanishes_is_an_error_and_no_number() {
+    let max = "sys/fs/cgroup/box/memory.max";
+    let files: [(&str, &[u8]); 5] = [
+        ("proc/self/cgroup", b"0::/box\n"),
+        (max, b"300\n"),
+        ("sys/fs/cgroup/box/memory.current", b"200\n"),
+        ("sys/fs/cgroup/box/memory.stat", b"active_file 40\ninactive_file 10\n"),
+        ("sys/fs/cgroup/box/memory.events", b"oom_kill 0\n"),
+    ];
+    let files = Written::new(&files);
+    let mut host = Host::open(files.root()).unwrap();
+    let mut readings = Readings::default();
+    assert_eq!(read(&mut host, &mut readings, 0)["cgroup.memory.available"], 150.0);
+    files.write(max, b"-1\n");
+    assert!(read(&mut host, &mut readings, 1).is_empty());
+    assert!(matches!(host.last_error(), Some(ReadError::Malformed { .. })));
+    files.remove(max);
+    assert!(read(&mut host, &mut readings, 2).is_empty());
+    assert!(matches!(host.last_error(), Some(ReadError::Unreadable { .. })));
+    assert_eq!(host.n_errors(), 2);
+}
