@@ -1,9 +1,9 @@
 // The head of the page: whose node it is, how the connection stands, what is wrong with the node.
 
 import { make, setText } from "./dom.ts";
-import { lengthText, momentText } from "./format.ts";
+import { lengthText, momentText, tickText } from "./format.ts";
 import type { LinkState } from "./link.ts";
-import type { Health, NodeInfo } from "./wire.ts";
+import type { Health, HostLimits, NodeInfo } from "./wire.ts";
 
 /** One sentence for the state of the connection. */
 export function stateText(state: LinkState, nowMs: number): string {
@@ -19,10 +19,21 @@ export function stateText(state: LinkState, nowMs: number): string {
   }
 }
 
-/** The node's name, its settings and the connection, in one line. */
+/** The limits of a node in words, to stand behind the name of the host; empty if there are none. */
+export function limitsText(limits: HostLimits | undefined): string {
+  const { memory_bytes: bytes, cpu_cores: cores } = limits ?? {};
+  const texts = [
+    ...(bytes === undefined ? [] : [`${tickText(bytes, "bytes")} of memory`]),
+    ...(cores === undefined ? [] : [tickText(cores, "cores")]),
+  ];
+  return texts.length === 0 ? "" : `limited to ${texts.join(" and ")} by its control group`;
+}
+
+/** The node's name, its limits, its settings and the connection, in one line. */
 export class StatusBar {
   readonly element: HTMLElement;
   readonly #host = make("span", { class: "host" });
+  readonly #limits = make("span", { class: "limits" });
   readonly #settings = make("span", { class: "settings" });
   readonly #state = make("span", { class: "state", role: "status" });
 
@@ -32,6 +43,7 @@ export class StatusBar {
       "header",
       { class: "bar" },
       make("h1", {}, make("span", { class: "mark" }, "foretop"), this.#host),
+      this.#limits,
       this.#settings,
       make("span", { class: "controls" }, this.#state, ...controls),
     );
@@ -39,6 +51,7 @@ export class StatusBar {
 
   showNode(node: NodeInfo): void {
     setText(this.#host, node.host);
+    setText(this.#limits, limitsText(node.limits));
     setText(this.#settings, `every ${lengthText(node.step_seconds * 1_000)} · ${node.model} · ${node.version}`);
     this.#settings.title = `up since ${new Date(node.started).toLocaleString()}`;
   }

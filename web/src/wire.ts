@@ -14,6 +14,13 @@ export interface NodeInfo {
   model: string;
   /** Whether it answers `GET /api/v1/kernel`. */
   has_kernel_agent: boolean;
+  /** Limits of its control group that are tighter than the host. */
+  limits?: HostLimits;
+}
+
+export interface HostLimits {
+  memory_bytes?: number;
+  cpu_cores?: number;
 }
 
 export interface SeriesInfo {

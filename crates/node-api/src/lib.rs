@@ -32,7 +32,7 @@ pub use mpi::{
     MpiAnalysis, MpiContributor, MpiFlow, MpiGroup, MpiHint, MpiJob, MpiJobDetail, MpiJobs, MpiLastArrival,
     MpiOperation, MpiPath, MpiRank, MpiSlow, MpiStage, MpiTreeNode,
 };
-pub use node::{Absent, CatchingUp, Health, NodeInfo, Readiness, Status, StoreHealth};
+pub use node::{Absent, CatchingUp, Health, HostLimits, NodeInfo, Readiness, Status, StoreHealth};
 pub use one_off::{OneOff, OneOffForecast, OneOffForecasts, OneOffs};
 pub use outlook::{Hindcast, Outlook, Passage, Probability, Record, RecordBin, Scale, Season, Seasons};
 pub use process::{

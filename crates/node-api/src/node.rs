@@ -23,6 +23,22 @@ pub struct NodeInfo {
     /// Whether the node answers `GET /api/v1/kernel`, because it was started with an agent that measures the kernel.
     #[serde(default)]
     pub has_kernel_agent: bool,
+    /// Limits of the node's control group, its container or service, and of those above it; absent if none was tighter
+    /// than the host when the node started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<HostLimits>,
+}
+
+/// Limits of a node's control group. Those that are no tighter than the host are absent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct HostLimits {
+    /// Most memory that the group may use, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    /// Most cores that the group may use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_cores: Option<f64>,
 }
 
 /// Answer of `GET /healthz`.

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use clock::Clock;
 use door::Door;
-use sensor::Host;
+use sensor::{ContainerLimits, Host};
 use signal::{FAMILIES, Family, Readings};
 use stream::ServerTls;
 use tokio::net::TcpListener;
@@ -328,6 +329,12 @@ fn check_selection(config: &Config, clock: &dyn Clock) -> Result<(), StartError>
     if ids.is_empty() { Ok(()) } else { Err(StartError::NothingSelected { n_signals: ids.len() }) }
 }
 
+/// Limits of this node's control group, if any is tighter than the host.
+fn limits(root: &Path) -> Option<api::HostLimits> {
+    let ContainerLimits { memory_bytes, cpu_cores } = ContainerLimits::read(root);
+    (memory_bytes.is_some() || cpu_cores.is_some()).then_some(api::HostLimits { memory_bytes, cpu_cores })
+}
+
 /// The base of a hub: an open store, and an engine with the series in it.
 pub(crate) struct Base {
     facts: Facts,
@@ -360,6 +367,7 @@ impl Base {
                 step_seconds: config.step.as_secs_f64(),
                 model: config.model.to_string(),
                 has_kernel_agent: config.kernel.is_some(),
+                limits: limits(&config.root),
             },
             absent: absent
                 .map(|one| api::Absent { signal: one.signal.to_owned(), reason: one.reason.clone() })

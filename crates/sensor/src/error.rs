@@ -67,10 +67,12 @@ pub(crate) enum Absence {
     NoInterruptTime,
     #[error("the kernel is built without swap")]
     NoSwap,
-    #[error("this host has no cgroup of version 2 that this process is in")]
+    #[error("this process is in no control group that this host counts")]
     NoCgroup,
-    #[error("this process is in no container that limits its CPU: its cgroup is a root without `cpu.max`")]
+    #[error("this process is in no container: its control group is the root of the host")]
     RootCgroup,
-    #[error("the cgroup of this process, `{path}`, is not among those that it can see")]
+    #[error("the kernel does not count memory by control group where this process is")]
+    NoMemoryCgroup,
+    #[error("the control group of this process, `{path}`, is not among those that it can see")]
     UnseenCgroup { path: String },
 }

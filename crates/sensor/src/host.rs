@@ -4,7 +4,7 @@ use std::{fmt, fs, path::Path, time::Duration};
 
 use signal::{Readings, Source};
 
-use crate::cgroup::Cgroup;
+use crate::cgroup::{CgroupCpu, CgroupMemory};
 use crate::cpu::{Cpu, Times};
 use crate::cpu_availability::CpuAvailability;
 use crate::disk::Disks;
@@ -72,7 +72,8 @@ impl Host {
         host.add("net.*", Net::open(root));
         host.add("disk.*", Disks::open(root));
         host.add("filesystem.*", Filesystems::open(root));
-        host.add("cgroup.*", Cgroup::open(root));
+        host.add("cgroup.cpu.*", CgroupCpu::open(root));
+        host.add("cgroup.memory.*", CgroupMemory::open(root));
         Ok(host)
     }
 

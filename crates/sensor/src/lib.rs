@@ -46,6 +46,7 @@ mod swap;
 mod task_stat;
 mod tick;
 
+pub use cgroup::ContainerLimits;
 pub use core_share::CoreShare;
 pub use error::{OpenError, ReadError};
 pub use host::{Absent, Host, host_name, n_cores};

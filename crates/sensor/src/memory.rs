@@ -36,18 +36,25 @@ pub(crate) struct Memory {
 impl Memory {
     pub(crate) fn open(root: &Path) -> Result<Memory, Absence> {
         let file = KernelFile::open(root, "proc/meminfo")?;
-        let total = file.read(&mut Vec::new()).ok().and_then(|text| value_of(text, "MemTotal:"));
+        let total = total_bytes(root);
         let available = Signal::listed(AVAILABLE, None);
         Ok(Memory {
             file,
             available: Arc::new(match total {
-                Some(total) => available.up_to(total as f64 * KIB),
+                Some(total) => available.up_to(total as f64),
                 None => available,
             }),
             swap_used: Signal::only(SWAP_USED),
             swap_free: Signal::only(SWAP_FREE),
         })
     }
+}
+
+/// Returns the memory that the host has, in bytes, if its kernel gives it.
+pub(crate) fn total_bytes(root: &Path) -> Option<u64> {
+    let text = &mut Vec::new();
+    let total = value_of(KernelFile::at(root.join("proc/meminfo")).read(text).ok()?, "MemTotal:")?;
+    total.checked_mul(KIB as u64)
 }
 
 impl Sensor for Memory {

@@ -5,7 +5,7 @@
 //! each file: interrupts have no `some`, and the CPU has no `full` before Linux 5.13.
 //! Format: `Documentation/accounting/psi.rst`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use signal::{Family, Signal, row};
 
@@ -59,6 +59,17 @@ pub(crate) fn open(root: &Path) -> Vec<(&'static str, Result<Pressure, Absence>)
 }
 
 impl Pressure {
+    /// The pressure of a control group, of which only `some` is a signal, if its file can be read.
+    pub(crate) fn at(path: PathBuf, some: &'static Family) -> Option<Pressure> {
+        let file = KernelFile::at(path);
+        file.read(&mut Vec::new()).is_ok_and(|text| !text.is_empty()).then(|| Pressure {
+            file,
+            is_cpu: false,
+            some: Some(Rate::new(Signal::only(some), MICROSECOND)),
+            full: None,
+        })
+    }
+
     fn open(
         root: &Path,
         file: &'static str,

@@ -419,11 +419,36 @@ pub static FAMILIES: &[Family] = &[
     ),
     gauge("filesystem.{mountpoint}.inodes_used", Unit::Ratio, "Share of a file system's inodes that are taken."),
     rate("cgroup.cpu.used", Unit::Cores, "Cores that the container uses."),
-    gauge("cgroup.cpu.limit", Unit::Cores, "Most cores that the container may use."),
+    gauge(
+        "cgroup.cpu.limit",
+        Unit::Cores,
+        "Most cores that the container may use, by its own limit or that of a control group above it.",
+    ),
     rate(
         "cgroup.cpu.throttled",
         Unit::Ratio,
-        "Share of the scheduler's periods in which the container used up its limit and had to wait.",
+        "Share of the scheduler's periods in which the container or a control group above it used up its limit and had to wait.",
+    ),
+    gauge(
+        "cgroup.memory.used",
+        Unit::Bytes,
+        "Memory that the container uses, without file pages and slabs that the kernel can reclaim.",
+    ),
+    gauge(
+        "cgroup.memory.limit",
+        Unit::Bytes,
+        "Most memory that the container may use, if that is less than the host has.",
+    ),
+    gauge(
+        "cgroup.memory.available",
+        Unit::Bytes,
+        "Memory that the container can take before it reaches its limit or that of a control group above it.",
+    ),
+    rate("cgroup.memory.pressure", Unit::Ratio, "Share of time in which some task of the container waited for memory."),
+    rate(
+        "cgroup.memory.kills",
+        Unit::OperationsPerSecond,
+        "Processes of the container killed per second because memory ran out.",
     ),
 ];
 

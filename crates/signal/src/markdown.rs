@@ -11,7 +11,18 @@ Everything that can be measured. Generated from the table in `crates/signal/src/
 
 A name in braces stands for each core, interface, disk or place where a file system is mounted. *Kind* is `gauge` for a value that is read as it is, and `rate`
 for the change of a counter over the time between two readings. A rate has no value at the first reading, after a reset of
-the counter, or after a device was absent. The range of `memory.available` ends at the memory that the host has. In a name, bytes that are not text, control characters and the backslash are
+the counter, or after a device was absent. The range of `memory.available` ends at the memory that the host has.
+
+The file systems are those that the host's first process has mounted, under the names that it has for them, if their own options allow writing; that one is mounted
+read-only somewhere changes nothing. One that the node has no path to is left out: `ProtectHome=yes` of systemd, or a folder that its user may not enter. In a
+container, `--root /host` reads the mounts of the host that is at `/host`.
+
+`cgroup.*` is about the control group of the node itself: its container, or its service. Limits of the groups above it count, as far as it can see them. A group's memory
+is its usage less what the kernel reclaims before it kills: active and inactive pages of files, and reclaimable slabs, as in `MemAvailable` of a host (version 1: pages of
+files only). `cgroup.memory.available` is the smallest rest up to the limit (`memory.max`, not `memory.high`) over the group and those above it, and like
+`cgroup.memory.limit` it is absent if no limit is below the memory of the host. `cgroup.memory.pressure` is that of version 2 only.
+
+In a name, bytes that are not text, control characters and the backslash are
 written as `\\xNN`.
 
 | signal | unit | kind | range | metric | what it says |

@@ -5,14 +5,13 @@
 
 use std::{
     collections::HashMap,
-    ffi::OsStr,
     fs,
-    os::unix::ffi::OsStrExt,
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
     time::Duration,
 };
 
-use crate::file::{fields, hierarchies, number, value_of};
+use crate::cgroup::{CgroupController, CgroupHierarchy, CgroupVersion};
+use crate::file::{fields, number, value_of};
 
 use super::{
     model::{FULL_WEIGHT, Group},
@@ -24,12 +23,6 @@ const SETTINGS_KEPT: Duration = Duration::from_secs(10);
 
 /// The weight that a control group of version 2 has by default, and that stands for [`FULL_WEIGHT`].
 const WEIGHT_DEFAULT: f64 = 100.0;
-
-/// The mount points of the hierarchy of version 2: by itself, or beside the hierarchies of version 1.
-const MOUNTS_V2: [&str; 2] = ["sys/fs/cgroup", "sys/fs/cgroup/unified"];
-
-/// The mount points of the hierarchy of version 1 that has the CPU in it.
-const MOUNTS_V1: [&str; 2] = ["sys/fs/cgroup/cpu,cpuacct", "sys/fs/cgroup/cpu"];
 
 /// The group that a task shares with, as a name that stays the same from one reading to the next.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -46,22 +39,9 @@ pub(crate) enum Place {
 #[derive(Debug)]
 pub(crate) struct Groups {
     proc: PathBuf,
-    mount: Option<Mount>,
+    hierarchy: Option<CgroupHierarchy>,
     has_sessions: bool,
     settings: HashMap<PathBuf, Settings>,
-}
-
-/// A mounted hierarchy with the CPU in it.
-#[derive(Debug)]
-struct Mount {
-    path: PathBuf,
-    version: Version,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Version {
-    V1,
-    V2,
 }
 
 /// The settings of a control group.
@@ -78,15 +58,18 @@ impl Groups {
         let own = fs::read(proc.join("self/cgroup")).unwrap_or_default();
         let enabled = fs::read(proc.join("sys/kernel/sched_autogroup_enabled")).unwrap_or_default();
         let has_sessions = enabled.trim_ascii() == b"1";
-        Groups { proc, mount: Mount::find(root, &own), has_sessions, settings: HashMap::new() }
+        let is_of_v1 = CgroupController::Cpu.path_in(&own, CgroupVersion::V1).is_some();
+        let version = if is_of_v1 { CgroupVersion::V1 } else { CgroupVersion::V2 };
+        let hierarchy = CgroupHierarchy::open(root, version, CgroupController::Cpu);
+        Groups { proc, hierarchy, has_sessions, settings: HashMap::new() }
     }
 
     /// Returns the place of the process `pid`, or of this one for `self`. The root if the files of the process cannot
     /// be read.
     pub(crate) fn place_of(&mut self, pid: &str, at: Duration) -> Place {
-        let directory = self.mount.as_ref().and_then(|mount| {
+        let directory = self.hierarchy.as_ref().and_then(|hierarchy| {
             let text = fs::read(self.proc.join(pid).join("cgroup")).ok()?;
-            mount.directory_in(&text)
+            hierarchy.directory_in(&text)
         });
         if let Some(directory) = directory.filter(|directory| self.is_grouped(directory, at)) {
             return Place::Directory(directory);
@@ -110,14 +93,16 @@ impl Groups {
 
     /// The CPU time that the control group at `place` has used, in seconds, if it counts that.
     pub(crate) fn used_s(&self, place: &Place) -> Option<f64> {
-        let (Place::Directory(directory), Some(mount)) = (place, &self.mount) else { return None };
-        let directory = mount.path.join(directory);
-        match mount.version {
-            Version::V2 => {
+        let (Place::Directory(directory), Some(hierarchy)) = (place, &self.hierarchy) else { return None };
+        let directory = hierarchy.path.join(directory);
+        match hierarchy.version {
+            CgroupVersion::V2 => {
                 let used_us = value_of(&fs::read(directory.join("cpu.stat")).ok()?, "usage_usec")?;
                 Some(used_us as f64 * 1e-6)
             }
-            Version::V1 => Some(number(fs::read(directory.join("cpuacct.usage")).ok()?.trim_ascii())? as f64 * 1e-9),
+            CgroupVersion::V1 => {
+                Some(number(fs::read(directory.join("cpuacct.usage")).ok()?.trim_ascii())? as f64 * 1e-9)
+            }
         }
     }
 
@@ -138,81 +123,24 @@ impl Groups {
         {
             return known.group;
         }
-        let group = self.mount.as_ref().and_then(|mount| mount.read_settings(directory));
+        let group = self.hierarchy.as_ref().and_then(|hierarchy| read_settings(hierarchy, directory));
         self.settings.insert(directory.to_owned(), Settings { group, read_at: at });
         group
     }
 }
 
-impl Mount {
-    /// The hierarchy that hands out the CPU to the process whose `/proc/PID/cgroup` says `own`.
-    fn find(root: &Path, own: &[u8]) -> Option<Mount> {
-        let version = if path_in(own, Version::V1).is_some() { Version::V1 } else { Version::V2 };
-        let mounts = match version {
-            Version::V1 => MOUNTS_V1,
-            Version::V2 => MOUNTS_V2,
-        };
-        let is_mounted = |path: &PathBuf| match version {
-            Version::V1 => path.join("cpu.shares").is_file(),
-            Version::V2 => path.join("cpu.stat").is_file(),
-        };
-        let path = mounts.map(|mount| root.join(mount)).into_iter().find(is_mounted)?;
-        Some(Mount { path, version })
-    }
-
-    /// The directory below the mount point, of the process whose `/proc/PID/cgroup` says `text`.
-    ///
-    /// In a container its own group may be mounted in the place of the root, while the path is that outside.
-    fn directory_in(&self, text: &[u8]) -> Option<PathBuf> {
-        let path = Path::new(OsStr::from_bytes(path_in(text, self.version)?));
-        let below = path.strip_prefix("/").unwrap_or(path);
-        // A process outside the namespace's root is none that is shared with inside of it.
-        if below.components().any(|component| component == Component::ParentDir) {
-            return None;
-        }
-        Some(if self.path.join(below).is_dir() { below.to_owned() } else { PathBuf::new() })
-    }
-
-    fn read_settings(&self, directory: &Path) -> Option<(f64, f64)> {
-        let read = |file: &str| fs::read(self.path.join(directory).join(file)).ok();
-        let count = |file: &str| number(read(file)?.trim_ascii());
-        match self.version {
-            Version::V2 => {
-                // A host's root has no weight; a container's root is a group as any other.
-                let weight = count("cpu.weight")? as f64 * FULL_WEIGHT / WEIGHT_DEFAULT;
-                let is_idle = count("cpu.idle") == Some(1);
-                let limit = read("cpu.max").as_deref().and_then(parse_max);
-                Some((if is_idle { IDLE_WEIGHT } else { weight.max(1.0) }, limit.unwrap_or(f64::INFINITY)))
-            }
-            Version::V1 => {
-                // The root has the file too, but its limit cannot be set, and it weighs against nothing.
-                let quota = count("cpu.cfs_quota_us").filter(|&quota| quota > 0);
-                let period = count("cpu.cfs_period_us").filter(|&period| period > 0);
-                let limit = quota.zip(period).map(|(quota, period)| quota as f64 / period as f64);
-                if directory.as_os_str().is_empty() && limit.is_none() {
-                    return None;
-                }
-                let weight = if count("cpu.idle") == Some(1) { IDLE_WEIGHT } else { count("cpu.shares")? as f64 };
-                Some((weight.max(1.0), limit.unwrap_or(f64::INFINITY)))
-            }
-        }
-    }
-}
-
-/// The path in the text of a `/proc/PID/cgroup`, in the hierarchy that has the CPU in it.
-fn path_in(text: &[u8], version: Version) -> Option<&[u8]> {
-    let mut found = hierarchies(text).filter(|(number, controllers, _)| match version {
-        Version::V1 => controllers.split(|&byte| byte == b',').any(|controller| controller == b"cpu"),
-        Version::V2 => *number == b"0",
-    });
-    found.next().map(|(_, _, path)| path)
-}
-
-/// The limit in cores that `cpu.max` says, if there is one.
-fn parse_max(text: &[u8]) -> Option<f64> {
-    let mut given = fields(text.trim_ascii_end());
-    let (quota, period) = (number(given.next()?)?, number(given.next()?)?);
-    (period > 0).then(|| quota as f64 / period as f64)
+fn read_settings(hierarchy: &CgroupHierarchy, directory: &Path) -> Option<(f64, f64)> {
+    let count = |file: &str| number(fs::read(hierarchy.path.join(directory).join(file)).ok()?.trim_ascii());
+    let limit = hierarchy.cpu_limit(directory, &mut Vec::new()).ok().flatten();
+    let is_idle = count("cpu.idle") == Some(1);
+    let weight = match hierarchy.version {
+        // A host's root has no weight; a container's root is a group as any other.
+        CgroupVersion::V2 => count("cpu.weight")? as f64 * FULL_WEIGHT / WEIGHT_DEFAULT,
+        // The root has the file too, but its limit cannot be set, and it weighs against nothing.
+        CgroupVersion::V1 if directory.as_os_str().is_empty() && limit.is_none() => return None,
+        CgroupVersion::V1 => count("cpu.shares")? as f64,
+    };
+    Some((if is_idle { IDLE_WEIGHT } else { weight.max(1.0) }, limit.unwrap_or(f64::INFINITY)))
 }
 
 /// `/autogroup-487 nice 0`; a task in none, as the kernel's own are, has an empty file.
@@ -270,24 +198,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_path_is_that_of_the_hierarchy_with_the_cpu() {
-        let text = b"4:memory:/m\n1:cpu,cpuacct:/a:b\n0::/user.slice\n";
-        assert_eq!(path_in(text, Version::V1), Some(&b"/a:b"[..]));
-        assert_eq!(path_in(text, Version::V2), Some(&b"/user.slice"[..]));
-        assert_eq!(path_in(b"3:cpuset:/\n", Version::V1), None);
-    }
-
-    #[test]
     fn a_session_has_a_number_and_a_nice_level() {
         assert_eq!(parse_session(b"/autogroup-487 nice -5\n"), Some(Place::Session(487, -5)));
         assert_eq!(parse_session(b""), None);
         assert_eq!(parse_session(b"/autogroup-x nice 0\n"), None);
-    }
-
-    #[test]
-    fn a_limit_is_a_quota_over_a_period() {
-        assert_eq!(parse_max(b"50000 100000\n"), Some(0.5));
-        assert_eq!(parse_max(b"max 100000\n"), None);
-        assert_eq!(parse_max(b"5 0\n"), None);
     }
 }

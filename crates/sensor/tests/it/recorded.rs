@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use expect_test::expect_file;
-use sensor::Host;
+use sensor::{ContainerLimits, Host};
 use signal::Readings;
 
 use crate::scene::{Recorded, Values, Written, check, check_all, read, testdata};
@@ -109,12 +109,74 @@ fn pressure_that_the_kernel_has_off_is_absent_with_the_reason() {
 #[test]
 fn a_container_s_use_limit_and_throttling_are_read() {
     let [first, second, third] = Recorded::open("container").read_three(1);
-    check_all(&first, "cgroup.", &[("cgroup.cpu.limit", 1.5)]);
+    check_all(&first, "cgroup.cpu.", &[("cgroup.cpu.limit", 1.5)]);
     // 2.5 s of CPU in 1 s; 15 of 20 periods.
     let expected = [("cgroup.cpu.used", 2.5), ("cgroup.cpu.limit", 1.5), ("cgroup.cpu.throttled", 0.75)];
-    check_all(&second, "cgroup.", &expected);
+    check_all(&second, "cgroup.cpu.", &expected);
     // The limit was lifted, which is no limit of 0.
-    check_all(&third, "cgroup.", &[("cgroup.cpu.used", 0.5), ("cgroup.cpu.throttled", 0.0)]);
+    check_all(&third, "cgroup.cpu.", &[("cgroup.cpu.used", 0.5), ("cgroup.cpu.throttled", 0.0)]);
+}
+
+#[test]
+fn a_container_s_memory_is_read() {
+    let mut recorded = Recorded::open("container");
+    let [first, second, third] = recorded.read_three(1);
+    const MB: f64 = 1e6;
+    let gauges = |used, available| {
+        [("cgroup.memory.used", used), ("cgroup.memory.limit", 300.0 * MB), ("cgroup.memory.available", available)]
+    };
+    // 120 of the 200 MB used are pages of files and slabs that can be reclaimed.
+    check_all(&first, "cgroup.memory.", &gauges(80.0 * MB, 220.0 * MB));
+    // The use and its parts are read one after the other, and the parts have grown.
+    let rates = [("cgroup.memory.pressure", 0.25), ("cgroup.memory.kills", 2.0)];
+    check_all(&second, "cgroup.memory.", &[&gauges(0.0, 300.0 * MB)[..], &rates].concat());
+    // The limit is lifted, and the events have started again.
+    check_all(&third, "cgroup.memory.", &[("cgroup.memory.used", 250.0 * MB), ("cgroup.memory.pressure", 0.0)]);
+    assert_eq!(recorded.host.n_errors(), 0, "{:?}", recorded.host.last_error());
+}
+
+#[test]
+fn the_tightest_limit_of_a_service_and_its_slices_counts() {
+    let mut recorded = Recorded::open("slice");
+    let [first, second] = [0, 1].map(|tick_idx| recorded.read(tick_idx, u64::from(tick_idx)));
+    // The service has a limit of 4 cores, and `work.slice` one of 2; the root has none.
+    let cpu = [("cgroup.cpu.limit", 2.0), ("cgroup.cpu.throttled", 0.5), ("cgroup.cpu.used", 1.0)];
+    check_all(&second, "cgroup.cpu.", &cpu);
+    // The service has 1000 MB and uses 100 MB, and all of the slice 450 of its 500 MB.
+    let memory = [("cgroup.memory.used", 1e8), ("cgroup.memory.limit", 5e8), ("cgroup.memory.available", 5e7)];
+    check_all(&first, "cgroup.memory.", &memory);
+    // The service is near its own limit, which is not the tightest.
+    check(&second, "cgroup.memory.available", 1e7);
+    check(&second, "cgroup.memory.limit", 5e8);
+    assert_eq!(recorded.host.n_errors(), 0, "{:?}", recorded.host.last_error());
+}
+
+#[test]
+fn control_groups_of_version_1_have_limits_too() {
+    let mut recorded = Recorded::open("container_v1");
+    let [first, second] = [0, 1].map(|tick_idx| recorded.read(tick_idx, u64::from(tick_idx)));
+    check_all(&first, "cgroup.cpu.", &[("cgroup.cpu.limit", 0.5)]);
+    check_all(
+        &second,
+        "cgroup.cpu.",
+        &[("cgroup.cpu.limit", 0.5), ("cgroup.cpu.throttled", 0.25), ("cgroup.cpu.used", 0.25)],
+    );
+    // `docker` has a limit of 100 MB that does not count, for it does not count the groups below it.
+    let memory = [("cgroup.memory.used", 8e7), ("cgroup.memory.limit", 3e8), ("cgroup.memory.available", 2.2e8)];
+    check_all(&first, "cgroup.memory.", &memory);
+    check(&second, "cgroup.memory.kills", 1.0);
+    assert_eq!(recorded.host.n_errors(), 0, "{:?}", recorded.host.last_error());
+}
+
+#[test]
+fn limits_that_are_tighter_than_the_host_are_its_container_s() {
+    let limits = |name: &str| ContainerLimits::read(&testdata().join(name).join("0"));
+    let of_container = ContainerLimits { memory_bytes: Some(300_000_000), cpu_cores: Some(1.5) };
+    assert_eq!(limits("container"), of_container);
+    assert_eq!(limits("container_v1"), ContainerLimits { memory_bytes: Some(300_000_000), cpu_cores: Some(0.5) });
+    // The host of the slice has 2 cores.
+    assert_eq!(limits("slice"), ContainerLimits { memory_bytes: Some(500_000_000), cpu_cores: None });
+    assert_eq!(limits("two_core_vm"), ContainerLimits::default());
 }
 
 #[test]
@@ -203,6 +265,20 @@ fn a_file_system_that_cannot_be_asked_is_left_out() {
         values.keys().map(String::as_str).filter(|id| id.ends_with("able") && id.starts_with("filesystem")).collect();
     // Of a disk that is mounted twice the shorter place is told; a file is no place to store in.
     assert_eq!(ids, ["filesystem./.available"]);
+    assert_eq!(sensors.n_errors(), 0, "{:?}", sensors.last_error());
+}
+
+#[test]
+fn the_first_process_names_the_file_systems() {
+    let first = "27 1 254:0 / / rw - ext4 /dev/vda rw\n28 27 8:1 / /home rw - ext4 /dev/sda1 rw\n\
+                 29 28 8:1 /www /home/www ro - ext4 /dev/sda1 rw\n";
+    let own = "27 1 254:0 / / ro - ext4 /dev/vda rw\n29 27 254:0 /var/x /var/x rw - ext4 /dev/vda rw\n";
+    let files = [("proc/1/mountinfo", first.as_bytes()), ("proc/self/mountinfo", own.as_bytes()), ("home/file", b"")];
+    let host = Written::new(&files);
+    let mut sensors = Host::open(host.root()).unwrap();
+    let values = read(&mut sensors, &mut Readings::default(), 0);
+    let names: Vec<&str> = values.keys().filter_map(|id| id.strip_suffix(".available")).collect();
+    assert_eq!(names, ["filesystem./", "filesystem./home"]);
     assert_eq!(sensors.n_errors(), 0, "{:?}", sensors.last_error());
 }
 

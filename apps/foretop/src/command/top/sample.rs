@@ -47,6 +47,7 @@ pub fn list(ids: &[&str]) -> api::SeriesList {
             step_seconds: 1.0,
             model: "REFIT(AR(16),every=100,window=600)".to_owned(),
             has_kernel_agent: false,
+            limits: None,
         },
         series: ids.iter().map(|id| series(id, unit(id))).collect(),
     }

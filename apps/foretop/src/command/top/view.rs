@@ -8,9 +8,11 @@ mod palette;
 mod processes;
 mod spark;
 
+use node_api::HostLimits;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
+use text::figure;
 
 use super::state::{Link, Mode, ShownHost, State};
 pub use list::HEADER_HEIGHT;
@@ -54,7 +56,8 @@ fn title_line<'a>(state: &'a State, palette: &Palette) -> Line<'a> {
         ShownHost::Own => "  this host alone",
         ShownHost::Followed(host) => &format!("  {host} alone"),
     };
-    let rhythm = state.node.as_ref().map_or_else(String::new, |node| format!("every {} s", node.step_seconds));
+    let limits = state.node.as_ref().and_then(|node| node.limits).map(limits_text).unwrap_or_default();
+    let rhythm = state.node.as_ref().map_or_else(String::new, |node| format!("  every {} s", node.step_seconds));
     let (link, style) = match &state.link {
         Link::Connecting => ("connecting".to_owned(), palette.dim),
         Link::Live => ("live".to_owned(), palette.dim),
@@ -64,10 +67,20 @@ fn title_line<'a>(state: &'a State, palette: &Palette) -> Line<'a> {
         Span::styled("foretop", palette.heading),
         Span::raw("  "),
         Span::styled(format!("{host}{shown}"), palette.heading),
+        Span::raw(limits),
         Span::raw("  "),
-        Span::styled(format!("{rhythm}  {}  ", state.place), palette.dim),
+        Span::styled(format!("{}  ", state.place), palette.dim),
         Span::styled(link, style),
+        Span::styled(rhythm, palette.dim),
     ])
+}
+
+/// The limits in words, to stand behind the name of the host.
+fn limits_text(limits: HostLimits) -> String {
+    let memory = limits.memory_bytes.map(|bytes| figure::format(bytes as f64, "bytes"));
+    let cores = limits.cpu_cores.map(|cores| figure::format(cores, "cores"));
+    let limits: Vec<String> = memory.into_iter().chain(cores).collect();
+    format!(", limited to {}", limits.join(" and "))
 }
 
 fn alarm_line<'a>(state: &State, palette: &Palette) -> Line<'a> {
@@ -108,12 +121,24 @@ mod tests {
     }
 
     #[test]
+    fn the_first_line_has_the_limits_of_the_node() {
+        let mut state = sample::state();
+        let limits = HostLimits { memory_bytes: Some(300 << 20), cpu_cores: Some(1.5) };
+        state.node.as_mut().unwrap().limits = Some(limits);
+        let text = to_text(&state, 80, 4).unwrap();
+        let first = "foretop  db1, limited to 300 MiB and 1.50 cores  http://127.0.0.1:7311  live";
+        assert!(text.starts_with(first), "{text}");
+        let cores_alone = HostLimits { memory_bytes: None, ..limits };
+        assert_eq!(limits_text(cores_alone), ", limited to 1.50 cores");
+    }
+
+    #[test]
     fn the_list_shows_history_running_into_the_band() {
         check(
             &sample::state(),
             (96, 8),
             &expect![[r#"
-                foretop  db1  every 1 s  http://127.0.0.1:7311  live
+                foretop  db1  http://127.0.0.1:7311  live  every 1 s
                 SIGNAL↓                         NOW                    AHEAD          IN 30s        95 % BETWEEN
                 cpu.availability.vmstat      70.0 % ▆▆▆▆▆▆▇▇▇▇▇▇▇▇▇▆▆▆▆⠚⠛⠛⠛⠛⠛⠛⠛⠛      85.0 %      63.8 … 100.0 %
                 load.1m                  1.97 tasks ▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃⠤⠤⠤⠤⠤⠤⠤⠤⠶  3.00 tasks   1.59 … 4.41 tasks
@@ -137,7 +162,7 @@ mod tests {
             &sample::state(),
             (40, 7),
             &expect![[r#"
-                foretop  db1  every 1 s  http://127.0.0.
+                foretop  db1  http://127.0.0.1:7311  liv
                 SIGNAL↓                  NOW      IN 30s
                 cpu.availabilit…      70.0 %      85.0 %
                 load.1m           1.97 tasks  3.00 tasks
@@ -154,7 +179,7 @@ mod tests {
             &sample::state(),
             (60, 7),
             &expect![[r#"
-                foretop  db1  every 1 s  http://127.0.0.1:7311  live
+                foretop  db1  http://127.0.0.1:7311  live  every 1 s
                 SIGNAL↓                  NOW      IN 30s        95 % BETWEEN
                 cpu.availabilit…      70.0 %      85.0 %      63.8 … 100.0 %
                 load.1m           1.97 tasks  3.00 tasks   1.59 … 4.41 tasks
@@ -202,7 +227,7 @@ mod tests {
             &state,
             (90, 26),
             &expect![[r#"
-                foretop  db1  every 1 s  http://127.0.0.1:7311  live
+                foretop  db1  http://127.0.0.1:7311  live  every 1 s
                 load.1m  1.97 tasks  in 60 s 4.00 tasks (95 %: 2.00 tasks to 6.00 tasks)
                 What it is, in a sentence.
                  6.30 tasks                                                                             ⢀⡀
@@ -256,7 +281,7 @@ mod tests {
             &state,
             (96, 6),
             &expect![[r#"
-                foretop  db1  every 1 s  http://127.0.0.1:7311  not connected: connection refused
+                foretop  db1  http://127.0.0.1:7311  not connected: connection refused  every 1 s
                 warning: load.1m > 4 within 30m: 85 %; the store cannot be written: disk full
                 SIGNAL↓         NOW                               AHEAD               IN 30s        95 % BETWEEN
                 load.1m  1.97 tasks ▂▂▂▂▂▂▂▂▂▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃⠤⠤⠤⠤⠤⠤⠤⠤⠶⠶⠶⠶⠶⠶  3.00 tasks   1.59 … 4.41 tasks
@@ -274,7 +299,7 @@ mod tests {
             &state,
             (72, 21),
             &expect![[r#"
-                foretop  db1  every 1 s  http://127.0.0.1:7311  live
+                foretop  db1  http://127.0.0.1:7311  live  every 1 s
                 ↑ ↓  j k  select a signal; PageUp, PageDown, Home, End go further
                 Enter     the signal large: chart, model, accuracy
                 p         programs: who uses the host, now and in each minute kept

@@ -123,7 +123,7 @@ mod tests {
             &state,
             (80, 24),
             &expect![[r#"
-                foretop  db1  every 1 s  http://127.0.0.1:7311  live
+                foretop  db1  http://127.0.0.1:7311  live  every 1 s
                 minute from 2023-11-14T22:14:00Z  312 processes
                 PROGRAM                                 CPU↓      MEMORY        READ     WRITTEN
                 postgres  postgresql.service         125.0 %    3.00 GiB  4.00 KiB/s  8.00 KiB/s
@@ -160,7 +160,7 @@ mod tests {
             &state,
             (80, 8),
             &expect![[r#"
-                foretop  db1  every 1 s  http://127.0.0.1:7311  live
+                foretop  db1  http://127.0.0.1:7311  live  every 1 s
                 now  312 processes
                 PROGRAM                                 CPU↓      MEMORY        READ     WRITTEN
                 postgres  postgresql.service         125.0 %    3.00 GiB  4.00 KiB/s  8.00 KiB/s
