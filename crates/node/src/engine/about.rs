@@ -60,6 +60,8 @@ pub(crate) struct Behind {
     pub(crate) measure: ChangeMeasure,
     /// Whether the signal falls when more is used.
     pub(crate) is_what_is_left: bool,
+    /// Whether the whole is that of the host, and not that of the processes which the node can see.
+    pub(crate) is_of_host: bool,
 }
 
 /// A file system as full as this is about to fail somebody.
@@ -143,7 +145,8 @@ impl About {
         };
         let last = pattern.rsplit('.').next()?;
         let is_what_is_left = matches!(last, "available" | "free" | "idle") || pattern.starts_with("cpu.availability");
-        Some(Behind { resource, measure, is_what_is_left })
+        let is_of_host = !pattern.starts_with("cgroup.");
+        Some(Behind { resource, measure, is_what_is_left, is_of_host })
     }
 
     pub(crate) fn unit(&self) -> &str {

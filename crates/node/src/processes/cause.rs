@@ -31,8 +31,8 @@ pub(crate) fn cause(
     minutes: &[(Timestamp, ProgramMinute)],
     only_pid: impl Fn(&str, Option<&str>, Option<&str>) -> Option<u32>,
 ) -> Option<ChangeCause> {
-    let Behind { resource, measure, .. } = behind;
-    let mut of_programs: Vec<_> = minutes.iter().map(|(at, minute)| used(*at, minute, resource)).collect();
+    let Behind { resource, measure, is_of_host, .. } = behind;
+    let mut of_programs: Vec<_> = minutes.iter().map(|(at, minute)| used(*at, minute, resource, is_of_host)).collect();
     let mut found = attribute(&of_programs, measure)?;
     let since = found.culprit.and_then(|program| changed_since(&of_programs, program, measure));
     // A slope is that since the change, if it takes long enough to have one.
@@ -107,7 +107,7 @@ fn part(user: User<'_>, ratio: f64) -> CausePart {
 
 /// Use of a resource in a minute. Memory in use is that of the host if it is known: resident memory of programs has
 /// pages more than once, and lacks the kernel's.
-fn used(at: Timestamp, minute: &ProgramMinute, resource: ProcessOrder) -> MinuteOfUse<User<'_>> {
+fn used(at: Timestamp, minute: &ProgramMinute, resource: ProcessOrder, is_of_host: bool) -> MinuteOfUse<User<'_>> {
     let seconds = minute.span_us as f64 / 1e6;
     let per_second = |amount: u64| if seconds > 0.0 { amount as f64 / seconds } else { 0.0 };
     let figure = |used: &StoredUse| match resource {
@@ -125,7 +125,7 @@ fn used(at: Timestamp, minute: &ProgramMinute, resource: ProcessOrder) -> Minute
         programs.extend(minute.short_lived_us.map(|micros| (User::ShortLived, per_second(micros) / 1e6)));
     }
     let sum = || programs.iter().map(|(_, used)| used).sum::<f64>() + figure(&minute.others).unwrap_or_default();
-    let in_use = minute.memory_in_use.filter(|_| resource == ProcessOrder::Memory);
+    let in_use = minute.memory_in_use.filter(|_| resource == ProcessOrder::Memory && is_of_host);
     MinuteOfUse { at, whole: in_use.map_or_else(sum, |bytes| bytes as f64), programs }
 }
 
@@ -199,10 +199,18 @@ fn change(whole: f64, behind: Behind) -> String {
 mod tests {
     use super::*;
 
-    const MEMORY: Behind =
-        Behind { resource: ProcessOrder::Memory, measure: ChangeMeasure::Slope, is_what_is_left: true };
-    const CPU: Behind =
-        Behind { resource: ProcessOrder::Cpu, measure: ChangeMeasure::Difference, is_what_is_left: false };
+    const MEMORY: Behind = Behind {
+        resource: ProcessOrder::Memory,
+        measure: ChangeMeasure::Slope,
+        is_what_is_left: true,
+        is_of_host: true,
+    };
+    const CPU: Behind = Behind {
+        resource: ProcessOrder::Cpu,
+        measure: ChangeMeasure::Difference,
+        is_what_is_left: false,
+        is_of_host: true,
+    };
     const MIB: u64 = 1 << 20;
 
     fn program(name: &str, unit: Option<&str>, container: Option<&str>, used: StoredUse) -> StoredProgram {
@@ -271,6 +279,9 @@ mod tests {
         assert_eq!(found.culprit, None);
         assert!(found.summary.starts_with("nobody in particular: postgres has the greatest part"), "{}", found.summary);
         assert!(found.others_ratio > 0.9);
+        let of_container = Behind { is_of_host: false, ..MEMORY };
+        let found = cause("cgroup.memory.available", of_container, &leaking(1, 30), |_, _, _| None).unwrap();
+        assert_eq!(found.culprit.map(|culprit| culprit.name), Some("postgres".to_owned()));
     }
 
     #[test]
