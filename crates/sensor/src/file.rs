@@ -100,9 +100,12 @@ pub(crate) fn read_page<'t>(path: &Path, text: &'t mut Vec<u8>) -> Option<&'t [u
     Some(text)
 }
 
-/// The numbers that are names in a directory, if it can be read.
-pub(crate) fn numbers_in(directory: &Path) -> Option<impl Iterator<Item = u32>> {
-    Some(fs::read_dir(directory).ok()?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()))
+/// The numbers that are names in a directory.
+///
+/// # Errors
+/// The system's, if the directory cannot be opened.
+pub(crate) fn numbers_in(directory: &Path) -> io::Result<impl Iterator<Item = u32>> {
+    Ok(fs::read_dir(directory)?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()))
 }
 
 /// The lines of a `/proc/PID/cgroup`: the number of the hierarchy, its controllers with commas between, and the path

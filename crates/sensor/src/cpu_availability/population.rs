@@ -125,7 +125,7 @@ impl Population {
 
     /// Drops the processes that are gone and takes in those that came.
     fn list(&mut self, now: Now) {
-        let Some(pids) = numbers_in(&self.proc) else { return };
+        let Ok(pids) = numbers_in(&self.proc) else { return };
         let pids: BTreeSet<u32> = pids.take(N_PROCESSES_MAX).collect();
         let gone = self.processes.extract_if(.., |pid, _| !pids.contains(pid));
         gone.for_each(|(_, process)| process.bequeath(&mut self.gone));
@@ -167,7 +167,7 @@ impl Population {
             process.threads.values_mut().for_each(|thread| thread.nature = process.nature);
         } else if process.threads.len() != n_expected || !now.is_fresh(process.listed_at) {
             process.listed_at = Some(now.at);
-            let tids = numbers_in(&self.proc.join(format!("{pid}/task")))?.take(N_THREADS_MAX).collect();
+            let tids = numbers_in(&self.proc.join(format!("{pid}/task"))).ok()?.take(N_THREADS_MAX).collect();
             self.follow(process, tids, now);
             for (tid, thread) in &mut process.threads {
                 let nature = self.file(&format!("{pid}/task/{tid}/stat")).and_then(Nature::parse);

@@ -11,7 +11,7 @@ use crate::file::{fields, hierarchies, lines, numbers_in, read_page, value_of};
 use crate::memory;
 use crate::task_stat::TaskStat;
 
-use super::usage::{Ledger, ProcessUsed, time_of};
+use super::usage::{Ledger, ProcessUsed, disk_bytes, time_of};
 use super::{ProcessCgroup, ProcessReading, ProgramKey, ScanReport, UsageInterval, text_of};
 
 /// Number of scans in which each process is read at least once, as long as the budget suffices.
@@ -56,8 +56,8 @@ pub struct ProcessScan {
 #[derive(Debug)]
 struct Known {
     reading: ProcessReading,
-    used_ticks: u64,
-    bytes: Option<[u64; 2]>,
+    /// Use since its start.
+    total: ProcessUsed,
     read_at: Duration,
     is_active: bool,
 }
@@ -216,8 +216,7 @@ impl ProcessScan {
         let is_young =
             before.is_none() && !self.is_first && (!self.listed.contains(&pid) || self.known.contains_key(&pid));
         let text = &mut self.text;
-        let bytes = read_page(&directory.join("io"), text)
-            .and_then(|text| Some([value_of(text, "read_bytes:")?, value_of(text, "write_bytes:")?]));
+        let total = ProcessUsed { ticks: used_ticks, bytes: disk_bytes(directory, text) };
         let kept = before.filter(|before| !is_turn && before.reading.name == name);
         let (program, group, swap_bytes) = match kept {
             Some(Known { reading, .. }) => {
@@ -236,22 +235,16 @@ impl ProcessScan {
                 (interned(&mut self.programs, program), group, swap.map(|swap| swap.saturating_mul(KIB)))
             }
         };
-        let (from_ticks, from_bytes, from_at) = match before {
-            Some(before) => (Some(before.used_ticks), before.bytes, Some(before.read_at)),
-            None if is_young => (Some(0), Some([0; 2]), self.balances.back().map(|balance| balance.at)),
-            None => (None, None, None),
+        let (from, from_at) = match before {
+            Some(before) => (Some(before.total), Some(before.read_at)),
+            None if is_young => (Some(ProcessUsed::NOTHING), self.balances.back().map(|balance| balance.at)),
+            None => (None, None),
         };
-        let used = ProcessUsed {
-            ticks: from_ticks.map_or(0, |from| used_ticks.saturating_sub(from)),
-            // What a process did before it was met is nobody's business here, and not unknown.
-            bytes: match (bytes, from_bytes) {
-                (Some(bytes), Some(from)) => Some([0, 1].map(|idx| bytes[idx].saturating_sub(from[idx]))),
-                (Some(_), None) => Some([0; 2]),
-                (None, _) => None,
-            },
-        };
+        let used = total.since(from);
         let span = from_at.map(|from| at.saturating_sub(from).as_secs_f64()).filter(|span| *span > 0.0);
-        let rate = |idx: usize| Some(used.bytes.filter(|_| from_bytes.is_some())?[idx] as f64 / span?);
+        let rate = |idx: usize| {
+            Some(used.bytes.filter(|_| from.is_some_and(|from| from.bytes.is_some()))?[idx] as f64 / span?)
+        };
         let reading = ProcessReading {
             pid,
             started_ticks,
@@ -260,14 +253,14 @@ impl ProcessScan {
             group,
             state: char::from(state),
             n_threads,
-            cpu_cores: from_ticks.and(span).map(|span| time_of(used.ticks).as_secs_f64() / span),
+            cpu_cores: from.and(span).map(|span| time_of(used.ticks).as_secs_f64() / span),
             memory_bytes,
             swap_bytes,
             read_bytes_per_sec: rate(0),
             written_bytes_per_sec: rate(1),
         };
         let is_active = used.ticks > 0 || used.bytes.is_some_and(|bytes| bytes != [0; 2]);
-        Some((Known { reading, used_ticks, bytes, read_at: at, is_active }, used))
+        Some((Known { reading, total, read_at: at, is_active }, used))
     }
 
     /// Ticks that all tasks used since the host was started.

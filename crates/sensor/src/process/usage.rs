@@ -1,8 +1,11 @@
 //! Use of programs over an interval.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+
+use crate::file::{read_page, value_of};
 
 use super::ProgramKey;
 
@@ -31,11 +34,42 @@ pub struct UsageInterval {
     pub memory_in_use_bytes: Option<u64>,
 }
 
-/// Use of a process since the read before. Bytes are `None` if they may not be known.
+/// Use of a process since its start or since the read before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct ProcessUsed {
+pub(crate) struct ProcessUsed {
+    /// CPU time, in the kernel's ticks.
     pub ticks: u64,
+    /// Bytes read from disks and written to them; `None` if they may not be known.
     pub bytes: Option<[u64; 2]>,
+}
+
+impl ProcessUsed {
+    /// Use of a process that has done nothing yet.
+    pub(crate) const NOTHING: ProcessUsed = ProcessUsed { ticks: 0, bytes: Some([0; 2]) };
+
+    /// Returns the use since the process had used `from`, where this is its use since its start. What a process did
+    /// before it was met counts as nothing, and not as unknown.
+    pub(crate) fn since(self, from: Option<ProcessUsed>) -> ProcessUsed {
+        let bytes = match (self.bytes, from.and_then(|from| from.bytes)) {
+            (Some(bytes), Some(from)) => Some([0, 1].map(|idx| bytes[idx].saturating_sub(from[idx]))),
+            (Some(_), None) => Some([0; 2]),
+            (None, _) => None,
+        };
+        ProcessUsed { ticks: from.map_or(0, |from| self.ticks.saturating_sub(from.ticks)), bytes }
+    }
+
+    /// Adds the use of another process. Bytes that are not known for one of the two are not known for both.
+    pub(crate) fn add(&mut self, other: ProcessUsed) {
+        self.ticks += other.ticks;
+        self.bytes = self.bytes.zip(other.bytes).map(|(sum, used)| [sum[0] + used[0], sum[1] + used[1]]);
+    }
+}
+
+/// Bytes that the process with this directory has read from disks and written to them since its start; `None` if this
+/// user may not know.
+pub(crate) fn disk_bytes(directory: &Path, text: &mut Vec<u8>) -> Option<[u64; 2]> {
+    let text = read_page(&directory.join("io"), text)?;
+    Some([value_of(text, "read_bytes:")?, value_of(text, "write_bytes:")?])
 }
 
 /// Sums over the processes of each program.
@@ -47,13 +81,11 @@ pub(super) struct Ledger {
 impl Ledger {
     /// Adds what a process of `program` used.
     pub(super) fn add(&mut self, program: &Arc<ProgramKey>, used: ProcessUsed) {
-        let nothing = ProcessUsed { ticks: 0, bytes: Some([0; 2]) };
         let sum = match self.of_program.get_mut(program) {
             Some(sum) => sum,
-            None => self.of_program.entry(Arc::clone(program)).or_insert(nothing),
+            None => self.of_program.entry(Arc::clone(program)).or_insert(ProcessUsed::NOTHING),
         };
-        sum.ticks += used.ticks;
-        sum.bytes = sum.bytes.zip(used.bytes).map(|(sum, used)| [sum[0] + used[0], sum[1] + used[1]]);
+        sum.add(used);
     }
 
     /// Takes the sums out, and adds the resident memory of those processes that there are.
