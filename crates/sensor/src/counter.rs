@@ -18,6 +18,11 @@ impl Rate {
         Rate { signal, counter: Counter::default(), per_count }
     }
 
+    /// Forgets the count, as if none had been read yet.
+    pub(crate) fn restart(&mut self) {
+        self.counter = Counter::default();
+    }
+
     /// Hands out the rate up to `at`, when the counter says `count`, if there is one.
     pub(crate) fn step(&mut self, at: Duration, count: u64, readings: &mut Readings) {
         let rate = self.counter.rate(at, count);

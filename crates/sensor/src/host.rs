@@ -16,6 +16,7 @@ use crate::memory::Memory;
 use crate::net::Net;
 use crate::swap::Swap;
 use crate::tick::{Sensor, Tick};
+use crate::watched::{WatchList, WatchedProcesses};
 use crate::{HybridError, HybridSettings, OpenError, ReadError, pressure};
 
 /// A host, seen through the files of its kernel.
@@ -158,6 +159,16 @@ impl Host {
         settings.check()?;
         self.sensors.push(Box::new(Hybrid::new(settings, SpinningProbe::default())));
         Ok(())
+    }
+
+    /// Adds the signals of the programs, units and containers on `list`, `process.*`, on the host whose files are under
+    /// `root`.
+    ///
+    /// From the next read on, each read lists all processes. With an empty list, nothing is added.
+    pub fn start_watch(&mut self, root: &Path, list: &WatchList) {
+        if !list.is_empty() {
+            self.sensors.push(Box::new(WatchedProcesses::open(root, list)));
+        }
     }
 
     /// Returns the signals that this host does not offer, each with the reason.

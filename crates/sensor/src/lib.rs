@@ -4,7 +4,7 @@
 //! once and hands out every signal that comes from it. The crate reads no clock and starts no thread: the caller says
 //! what time it is. The exception is the probe of [`Host::start_hybrid`], which is off unless that is called.
 //!
-//! [`ProcessScan`] reads the processes, with a step of its own.
+//! [`ProcessScan`] reads the processes, with a step of its own; [`Host::start_watch`] makes signals of some.
 //!
 //! Counters become rates over the time between two reads, so the first read of a counter gives nothing, and neither
 //! does one that went backwards.
@@ -45,6 +45,7 @@ mod roster;
 mod swap;
 mod task_stat;
 mod tick;
+mod watched;
 
 pub use cgroup::ContainerLimits;
 pub use core_share::CoreShare;
@@ -52,3 +53,4 @@ pub use error::{OpenError, ReadError};
 pub use host::{Absent, Host, host_name, n_cores};
 pub use hybrid::{HybridError, HybridSettings};
 pub use process::{ProcessCgroup, ProcessReading, ProcessScan, ProgramKey, ProgramUsage, ScanReport, UsageInterval};
+pub use watched::{WatchList, WatchListError};

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 pub use place::ProcessCgroup;
 pub use scan::ProcessScan;
+pub(crate) use usage::{ProcessUsed, disk_bytes};
 pub use usage::{ProgramUsage, UsageInterval};
 
 /// A program: all processes of one name in one unit or container count as one.

@@ -450,6 +450,27 @@ pub static FAMILIES: &[Family] = &[
         Unit::OperationsPerSecond,
         "Processes of the container killed per second because memory ran out.",
     ),
+    rate("process.{watched}.cpu", Unit::Cores, "Cores that a watched program, unit or container uses."),
+    gauge(
+        "process.{watched}.memory",
+        Unit::Bytes,
+        "Resident memory of a watched program, unit or container; pages that processes share count for each of them.",
+    ),
+    rate(
+        "process.{watched}.read",
+        Unit::BytesPerSecond,
+        "Bytes per second that a watched program, unit or container reads from disks.",
+    ),
+    rate(
+        "process.{watched}.written",
+        Unit::BytesPerSecond,
+        "Bytes per second that a watched program, unit or container writes to disks.",
+    ),
+    gauge(
+        "process.{watched}.processes",
+        Unit::Tasks,
+        "Processes of a watched program, unit or container, without those that have ended and wait for their parent.",
+    ),
 ];
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ const HEAD: &str = "\
 
 Everything that can be measured. Generated from the table in `crates/signal/src/family.rs`; a test compares the two.
 
-A name in braces stands for each core, interface, disk or place where a file system is mounted. *Kind* is `gauge` for a value that is read as it is, and `rate`
-for the change of a counter over the time between two readings. A rate has no value at the first reading, after a reset of
+A name in braces stands for each core, interface, disk or place where a file system is mounted, and `{watched}` for each entry of `foretop up --watch`. *Kind* is `gauge`
+for a value that is read as it is, and `rate` for the change of a counter over the time between two readings. A rate has no value at the first reading, after a reset of
 the counter, or after a device was absent. The range of `memory.available` ends at the memory that the host has.
 
 The file systems are those that the host's first process has mounted, under the names that it has for them, if their own options allow writing; that one is mounted
@@ -22,8 +22,7 @@ is its usage less what the kernel reclaims before it kills: active and inactive 
 files only). `cgroup.memory.available` is the smallest rest up to the limit (`memory.max`, not `memory.high`) over the group and those above it, and like
 `cgroup.memory.limit` it is absent if no limit is below the memory of the host. `cgroup.memory.pressure` is that of version 2 only.
 
-In a name, bytes that are not text, control characters and the backslash are
-written as `\\xNN`.
+In a name, bytes that are not text, control characters and the backslash are written as `\\xNN`.
 
 | signal | unit | kind | range | metric | what it says |
 |---|---|---|---|---|---|

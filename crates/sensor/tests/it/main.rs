@@ -7,3 +7,4 @@ mod recorded;
 mod root;
 mod scene;
 mod trouble;
+mod watched;
