@@ -7,7 +7,7 @@ use std::time::Duration;
 use door::{Door, Limits};
 use predict::{Calendar, Spec};
 use secret::Token;
-use sensor::HybridSettings;
+use sensor::{HybridSettings, WatchList};
 use signal::{Glob, Selection};
 use stream::ServerTls;
 use units::ByteCount;
@@ -74,6 +74,8 @@ pub struct Config {
     pub tls: Option<ServerTls>,
     /// The signals that are measured.
     pub select: Selection,
+    /// Programs, units and containers whose use is measured.
+    pub programs: WatchList,
     /// Settings of the probes for CPU availability; `None` for no probes.
     pub hybrid: Option<HybridSettings>,
     /// Servers that samples and forecasts are written to.
@@ -120,6 +122,7 @@ impl Default for Config {
             door: Door::new(Limits::of(CONNECTIONS_DEFAULT)),
             tls: None,
             select: Selection::default(),
+            programs: WatchList::default(),
             hybrid: None,
             remote_writes: Vec::new(),
             outlets: Vec::new(),

@@ -249,7 +249,7 @@ fn begin(
         followed.push(watched);
     }
     feed::check(&feeds)?;
-    let mut host = Host::open(&config.root)?;
+    let mut host = open_host(config)?;
     if feeds.is_empty() {
         check_selection(config, &*clock)?;
     }
@@ -308,13 +308,20 @@ fn page_at(address: SocketAddr, is_encrypted: bool, host: &str) -> String {
     format!("{scheme}://{address}/")
 }
 
+/// Opens the host with all that is read of it without probes.
+fn open_host(config: &Config) -> Result<Host, StartError> {
+    let mut host = Host::open(&config.root)?;
+    host.start_watch(&config.root, &config.programs);
+    Ok(host)
+}
+
 /// Checks that something of the host is measured.
 fn check_selection(config: &Config, clock: &dyn Clock) -> Result<(), StartError> {
     let has_no_label = |family: &&Family| family.label_name().is_none();
     if FAMILIES.iter().filter(has_no_label).any(|family| config.select.takes(&family.pattern)) {
         return Ok(());
     }
-    let mut host = Host::open(&config.root)?;
+    let mut host = open_host(config)?;
     let mut readings = Readings::default();
     let mut ids = BTreeSet::new();
     for _ in 0..N_LOOKS {

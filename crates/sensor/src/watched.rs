@@ -21,7 +21,7 @@ use crate::process::{ProcessCgroup, ProcessUsed, disk_bytes};
 use crate::task_stat::TaskStat;
 use crate::tick::{Sensor, Tick};
 
-use list::Entry;
+use list::WatchEntry;
 pub use list::{WatchList, WatchListError};
 
 const CPU: &Family = row("process.{watched}.cpu");
@@ -66,7 +66,7 @@ struct Seen {
 
 /// An entry of the list, its signals and its sums.
 struct Target {
-    entry: Entry,
+    entry: WatchEntry,
     cpu: Rate,
     memory: Arc<Signal>,
     read: Rate,
@@ -91,7 +91,7 @@ impl WatchedProcesses {
         WatchedProcesses {
             proc: root.join("proc"),
             page_bytes: procfs::page_size(),
-            needs_groups: list.entries().iter().any(Entry::is_of_groups),
+            needs_groups: list.entries().iter().any(WatchEntry::is_of_groups),
             targets: list.entries().iter().cloned().map(Target::new).collect(),
             seen: HashMap::new(),
             newest_ticks: None,
@@ -141,7 +141,7 @@ impl WatchedProcesses {
         Some(Seen { started_ticks, by_name, by_group, total, tick_idx: self.n_ticks, n_looks })
     }
 
-    fn mask(&self, is_meant: impl Fn(&Entry) -> bool) -> u64 {
+    fn mask(&self, is_meant: impl Fn(&WatchEntry) -> bool) -> u64 {
         let meant = self.targets.iter().enumerate().filter(|(_, target)| is_meant(&target.entry));
         meant.fold(0, |mask, (idx, _)| mask | 1 << idx)
     }
@@ -173,7 +173,7 @@ impl Sensor for WatchedProcesses {
 }
 
 impl Target {
-    fn new(entry: Entry) -> Target {
+    fn new(entry: WatchEntry) -> Target {
         let signal = |family| Signal::labelled(family, entry.given.as_bytes());
         Target {
             cpu: Rate::new(signal(CPU), 1.0 / procfs::ticks_per_second() as f64),

@@ -50,6 +50,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 #[command(after_help = examples(&[
     "foretop up",
     "foretop up --store-max 500MB",
+    "foretop up --watch postgres --watch unit:nginx.service",
     "foretop up --every 100ms --only 'cpu.*' --in-memory",
     "foretop up --listen 0.0.0.0:7311 --token-file ~/.config/foretop/token --tls-cert db1.pem --tls-key db1.key",
     "foretop up --scrape http://127.0.0.1:9100/metrics --match 'node_load1|node_pressure_.*'",
@@ -144,6 +145,12 @@ struct Flags {
     /// Leave out signals that match; may be repeated
     #[arg(long, value_name = "GLOB", env = "FORETOP_WITHOUT", value_delimiter = ',')]
     without: Vec<String>,
+
+    /// Measure a program by its name, such as postgres, a systemd service, unit:nginx.service, or a container, by its
+    /// name or 12 digits of its id, container:web; may be repeated. `process.postgres.memory` and so on are signals
+    /// then. The kernel has the first 15 bytes of a program's name, so a longer one matches by these
+    #[arg(long, value_name = "NAME", env = "FORETOP_WATCH", value_delimiter = ',')]
+    watch: Vec<String>,
 
     /// Probe for CPU availability once a minute, which takes 2.5 % of a core; periods are set in the configuration file
     #[arg(long, env = "FORETOP_HYBRID", value_parser = FalseyValueParser::new())]

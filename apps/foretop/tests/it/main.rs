@@ -37,4 +37,5 @@ mod tree;
 mod unwatched;
 mod up;
 mod wan;
+mod watch;
 mod workload;

@@ -18,12 +18,12 @@ const ID_DIGITS_MIN: usize = 12;
 /// Programs, systemd services and containers that are watched.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WatchList {
-    entries: Vec<Entry>,
+    entries: Vec<WatchEntry>,
 }
 
 /// An entry of the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct WatchEntry {
     /// Text of the entry, as it was given.
     pub given: String,
     wanted: Wanted,
@@ -99,9 +99,9 @@ impl WatchList {
         if given.len() > N_ENTRIES_MAX {
             return Err(WatchListError::TooMany { given: given.len() });
         }
-        let mut entries: Vec<Entry> = Vec::with_capacity(given.len());
+        let mut entries: Vec<WatchEntry> = Vec::with_capacity(given.len());
         for text in given {
-            let entry = Entry::parse(text.as_ref())?;
+            let entry = WatchEntry::parse(text.as_ref())?;
             if entries.contains(&entry) {
                 return Err(WatchListError::Twice { given: entry.given });
             }
@@ -116,13 +116,13 @@ impl WatchList {
         self.entries.is_empty()
     }
 
-    pub(super) fn entries(&self) -> &[Entry] {
+    pub(super) fn entries(&self) -> &[WatchEntry] {
         &self.entries
     }
 }
 
-impl Entry {
-    fn parse(text: &str) -> Result<Entry, WatchListError> {
+impl WatchEntry {
+    fn parse(text: &str) -> Result<WatchEntry, WatchListError> {
         let given = text.to_owned();
         let (prefix, name) = text.split_once(':').unwrap_or(("program", text));
         let wanted = match prefix {
@@ -137,7 +137,7 @@ impl Entry {
             }
             prefix => return Err(WatchListError::UnknownPrefix { prefix: prefix.to_owned(), given }),
         };
-        Ok(Entry { given, wanted })
+        Ok(WatchEntry { given, wanted })
     }
 
     /// Whether it is a unit or a container, which control groups show.

@@ -15,7 +15,7 @@ use jiff::tz::TimeZone;
 use node::{Config, OutlookSettings};
 use predict::{Calendar, Spec};
 use secret::{Form, Privacy, Token};
-use sensor::HybridSettings;
+use sensor::{HybridSettings, WatchList};
 use serde::{Deserialize, Serialize};
 use signal::Selection;
 use stream::ServerTls;
@@ -73,6 +73,7 @@ pub struct NodeSection {
     pub root: PathBuf,
     pub only: Vec<String>,
     pub without: Vec<String>,
+    pub watch: Vec<String>,
 }
 
 /// `[hybrid]`: the sensor that probes for CPU availability.
@@ -143,7 +144,7 @@ pub struct LogSection {
 impl Default for NodeSection {
     fn default() -> Self {
         let Config { listen, root, step, .. } = Config::default();
-        Self { listen: listen.to_string(), every: step, root, only: Vec::new(), without: Vec::new() }
+        Self { listen: listen.to_string(), every: step, root, only: Vec::new(), without: Vec::new(), watch: Vec::new() }
     }
 }
 
@@ -215,6 +216,7 @@ impl Settings {
             token_file,
             only,
             without,
+            watch,
             hybrid,
             root,
             scrape,
@@ -240,6 +242,7 @@ impl Settings {
         replace(&mut self.node.root, root);
         replace_all(&mut self.node.only, only);
         replace_all(&mut self.node.without, without);
+        replace_all(&mut self.node.watch, watch);
         self.hybrid.enabled |= hybrid;
         replace(&mut self.forecast.model, model);
         self.forecast.time_zone = time_zone.or_else(|| self.forecast.time_zone.take());
@@ -303,8 +306,8 @@ impl Settings {
     /// come through `door`.
     ///
     /// # Errors
-    /// When a name does not resolve, a glob is none, or a file of a token or certificate is not usable. Ranges are for
-    /// the node to check.
+    /// When a name does not resolve, a glob is none, an entry of `watch` can match nothing, or a file of a token or
+    /// certificate is not usable. Ranges are for the node to check.
     pub fn to_node_config(&self, watch: Watch, door: Door) -> anyhow::Result<Config> {
         let outlet = |stream: &StreamSection| {
             let mut outlet = stream.to_outlet()?;
@@ -323,6 +326,7 @@ impl Settings {
             token: self.access.token_file.as_deref().map(Token::from_file).transpose()?,
             tls: self.access.tls()?,
             select: Selection::new(&self.node.only, &self.node.without)?,
+            programs: WatchList::new(&self.node.watch)?,
             hybrid: self.hybrid.enabled.then_some(self.hybrid.settings()),
             remote_writes: self.to_remote_writes()?,
             outlets: self.stream.iter().map(outlet).collect::<Result<_, _>>()?,
