@@ -19,9 +19,9 @@ pub use events::{Event, Events};
 pub use url::{NodeUrl, NodeUrlError};
 
 use crate::{
-    Accepted, Accuracy, ChangeCause, ErrorBody, ErrorCode, Forecast, MpiJobDetail, MpiJobs, NewSeries, Outlook,
-    Probability, ProcessGrouping, ProcessOrder, ProcessTable, PushedSample, PushedSamples, RuleTrial, RunTime, Samples,
-    Seasons, SeriesDetail, SeriesList, Silence, TriedRule, Warning, Warnings,
+    Accepted, Accuracy, ChangeCause, ErrorBody, ErrorCode, ExhaustionList, Forecast, MpiJobDetail, MpiJobs, NewSeries,
+    Outlook, Probability, ProcessGrouping, ProcessOrder, ProcessTable, PushedSample, PushedSamples, RuleTrial, RunTime,
+    Samples, Seasons, SeriesDetail, SeriesList, Silence, TriedRule, Warning, Warnings,
 };
 
 /// A node on this host answers in a millisecond, one far away in a second; a blocking read of its store may take a few.
@@ -228,6 +228,11 @@ impl Client {
     /// Returns the programs whose use of a resource moved a series since a moment.
     pub fn cause(&self, id: &str, from: Moment) -> Result<ChangeCause, ClientError> {
         self.get(&series_path(id, "/cause"), &[("from", from.to_string())])
+    }
+
+    /// Returns the resources that will be exhausted, soonest first.
+    pub fn exhaustion(&self) -> Result<ExhaustionList, ClientError> {
+        self.get("/api/v1/exhaustion", &[])
     }
 
     /// Returns the jobs of MPI programs on the node's host.

@@ -9,6 +9,7 @@
 mod cause;
 mod client;
 mod event;
+mod exhaustion;
 mod forecast;
 mod mpi;
 mod node;
@@ -25,6 +26,7 @@ mod warning;
 pub use cause::{CauseMeasure, CausePart, ChangeCause, Culprit, CulpritKind};
 pub use client::{Client, ClientError, Event, Events, NodeUrl, NodeUrlError, RangeText, moment};
 pub use event::{Hello, Lagged, LeadBand, LeadForecast, TickEvent};
+pub use exhaustion::{Exhaustion, ExhaustionList};
 pub use forecast::{
     Accuracy, Coverage, ErrorStatistics, Forecast, LeadAccuracy, Remembered, Residuals, Speaking, Weighed,
 };

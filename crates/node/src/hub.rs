@@ -47,7 +47,7 @@ use crate::fitter;
 use crate::processes::HostProcesses;
 use crate::schedule::Due;
 use crate::store::{Batch, Moment, Store};
-use crate::warnings::Lookout;
+use crate::warnings::{Exhaustions, Lookout};
 
 /// Ticks that a slow reader may lag behind before it misses some.
 const TICKS_KEPT: usize = 64;
@@ -125,6 +125,7 @@ pub(crate) struct Hub {
     board: Mutex<warnings::Board>,
     /// The outlooks of rules: whoever asks a rule's question is answered from the same one.
     lookout: Mutex<Lookout>,
+    exhaustions: Mutex<Exhaustions>,
     book: Mutex<rules::Book>,
 }
 
@@ -156,6 +157,7 @@ impl Hub {
             listeners,
             board: Mutex::default(),
             lookout: Mutex::default(),
+            exhaustions: Mutex::default(),
             book: Mutex::default(),
         };
         hub.let_catch_up(behind);

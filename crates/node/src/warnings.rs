@@ -2,6 +2,7 @@
 //! to be told.
 
 mod excursions;
+mod exhaustion;
 mod kept;
 mod lookout;
 mod page_rules;
@@ -26,6 +27,7 @@ use crate::error::StartError;
 use crate::hub::{Asked, Hub};
 use crate::schedule::times;
 use excursions::Excursions;
+pub(crate) use exhaustion::{Exhaustions, Resource};
 use kept::{File, Kept, Stood};
 pub(crate) use lookout::Lookout;
 pub(crate) use page_rules::PageRules;

@@ -1,6 +1,7 @@
 //! `foretop ask`: what a signal will be, or how probable something is, in a line or two.
 
 mod sentence;
+mod soonest;
 
 use std::io::Write;
 use std::time::Duration;
@@ -18,6 +19,7 @@ use command_line::terminal::write_json;
 use text::help::examples;
 
 use sentence::{sentence, statement_sentence, worth};
+use soonest::soonest;
 
 /// Ask what a signal will be, or how probable an event is
 ///
@@ -31,13 +33,25 @@ use sentence::{sentence, statement_sentence, worth};
     "foretop ask 'memory.available < 500MB' --why",
     "foretop ask 'filesystem./.used > 99%' --within 6h",
     "foretop ask 'cpu.user + cpu.system > 90%' --within 6h",
+    "foretop ask --soonest",
 ]))]
 pub struct Ask {
     /// The signal (`foretop signals` lists them), or a statement: SIGNAL, max(SIGNAL), min(SIGNAL) or mean(SIGNAL),
     /// then <, <=, > or >= and a number. SIGNAL can be an expression of several signals: `+`, `-` and `/` with spaces
     /// around them, and brackets
-    #[arg(value_name = "SIGNAL|STATEMENT")]
+    #[arg(
+        value_name = "SIGNAL|STATEMENT",
+        required_unless_present = "soonest",
+        default_value = "",
+        hide_default_value = true
+    )]
     subject: String,
+
+    /// List the resources of all hosts that the node knows which will be exhausted within 14 days, soonest first: file
+    /// systems and inodes of which 95 % are used, and memory of which 5 % is left. Each is looked ahead for three
+    /// times the time for which it is known
+    #[arg(long, conflicts_with_all = ["subject", "horizon", "confidence", "within", "lasting", "why", "no_season"])]
+    soonest: bool,
 
     /// The horizon [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = positive_span)]
@@ -129,12 +143,24 @@ struct Explained<'a, T> {
 impl Ask {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let client = self.node.client()?;
+        if self.soonest {
+            return self.soonest(&client, out);
+        }
         // A signal may be called `disk./mnt/1 < 2.used`.
         if Statement::is_one(&self.subject) && client.detail(&self.subject).is_err() {
             self.probability(&client, out)
         } else {
             self.forecast(&client, out)
         }
+    }
+
+    fn soonest(&self, client: &Client, out: &mut dyn Write) -> anyhow::Result<()> {
+        let list = client.exhaustion()?;
+        match self.format {
+            TextOrJson::Json => write_json(out, &list)?,
+            TextOrJson::Text => write!(out, "{}", soonest(&list))?,
+        }
+        Ok(())
     }
 
     fn probability(&self, client: &Client, out: &mut dyn Write) -> anyhow::Result<()> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use signal::{FAMILIES, Family, Signal, Unit};
 use units::Timestamp;
-use warn::ChangeMeasure;
+use warn::{ChangeMeasure, Comparison};
 
 use crate::api;
 
@@ -64,7 +64,7 @@ pub(crate) struct Behind {
     pub(crate) is_of_host: bool,
 }
 
-/// A file system as full as this is about to fail somebody.
+/// A resource of which as much is used is about to fail somebody.
 const FULL: f64 = 0.95;
 
 /// The row of the sensor's table with this pattern.
@@ -109,6 +109,19 @@ impl About {
             "filesystem.{mountpoint}.used" | "filesystem.{mountpoint}.inodes_used" => Concern::Above(FULL),
             "filesystem.{mountpoint}.available" => Concern::Nothing,
             _ => Concern::Usual,
+        }
+    }
+
+    /// Returns the line beyond which a resource is as good as exhausted; `None` if the signal is of no resource that can
+    /// be, or its size is not known.
+    pub(crate) fn exhausted_at(&self) -> Option<(Comparison, f64)> {
+        let Origin::Sensor { signal, .. } = &self.origin else { return None };
+        match &*signal.family().pattern {
+            "filesystem.{mountpoint}.used" | "filesystem.{mountpoint}.inodes_used" => Some((Comparison::Above, FULL)),
+            "memory.available" | "cgroup.memory.available" => {
+                Some((Comparison::Below, (1.0 - FULL) * signal.range().max?))
+            }
+            _ => None,
         }
     }
 
@@ -207,7 +220,7 @@ impl About {
     }
 
     /// The other host whose signal it is, where a stream of one is followed.
-    fn host(&self) -> Option<&Arc<str>> {
+    pub(crate) fn host(&self) -> Option<&Arc<str>> {
         let Origin::Sensor { signal, .. } = &self.origin else { return None };
         let (_, host) = signal.labels().iter().find(|(name, _)| &**name == "host")?;
         // Exporters have labels of that name as well, in braces at the end of their ids.

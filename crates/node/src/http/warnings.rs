@@ -1,4 +1,5 @@
-//! Warnings and silences: `GET /api/v1/warnings`, `POST /api/v1/warnings/{name}/silence`.
+//! Warnings, silences, and what runs out: `GET /api/v1/warnings`, `POST /api/v1/warnings/{name}/silence`,
+//! `GET /api/v1/exhaustion`.
 
 use axum::Json;
 use axum::extract::State;
@@ -7,13 +8,24 @@ use units::span;
 use super::App;
 use super::extract::{JsonBody, Name, NoParameters, Query};
 use super::refusal::Refusal;
-use crate::api::{ErrorBody, ErrorCode, Silence, Warning, Warnings};
+use crate::api::{ErrorBody, ErrorCode, ExhaustionList, Silence, Warning, Warnings};
 
 /// Rules and how they stand, and signals that will leave their usual range.
 #[utoipa::path(get, path = "/api/v1/warnings", tag = "forecast", responses(
     (status = 200, body = Warnings), (status = "default", description = "refused", body = ErrorBody)))]
 pub(super) async fn list(State(app): State<App>, _: Query<NoParameters>) -> Result<Json<Warnings>, Refusal> {
     Ok(Json(app.hub.warnings()))
+}
+
+/// Resources of all hosts that will be exhausted, soonest first.
+#[utoipa::path(get, path = "/api/v1/exhaustion", tag = "forecast", responses(
+    (status = 200, body = ExhaustionList), (status = "default", description = "refused", body = ErrorBody)))]
+pub(super) async fn exhaustion(
+    State(app): State<App>,
+    _: Query<NoParameters>,
+) -> Result<Json<ExhaustionList>, Refusal> {
+    let hub = app.hub.clone();
+    app.reads.run(move || Ok(Json(hub.exhaustion()?))).await
 }
 
 /// Has nobody told of a rule for some time.

@@ -61,7 +61,7 @@ impl Hub {
     }
 
     /// The same for one answer: in shorter steps as long as too few of those are known.
-    pub(super) fn pasts_even_if_young(&self, of: &Expression, within: Duration) -> Result<Pasts, QueryError> {
+    pub(crate) fn pasts_even_if_young(&self, of: &Expression, within: Duration) -> Result<Pasts, QueryError> {
         let own = self.longest(of, |id| self.own_step(id))?;
         let step = self.longest(of, |id| self.step_for(id, within, "within"))?;
         even_if_young(own, within, step, |step| self.pasts_in(of, step, within), Pasts::n_known)

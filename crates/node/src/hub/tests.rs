@@ -1,6 +1,7 @@
 //! A node without its threads: a manual clock, a host made of files, the real store.
 
 mod catching_up;
+mod exhaustion;
 mod history;
 mod processes;
 mod pushed;

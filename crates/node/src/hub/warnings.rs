@@ -10,7 +10,7 @@ use warn::Expression;
 use super::{Hub, QueryError};
 use crate::api;
 use crate::engine::about::{About, Concern};
-use crate::warnings::Lookout;
+use crate::warnings::{Lookout, Resource};
 
 /// The longest silence.
 const SILENCE_MAX: Duration = Duration::from_secs(30 * 86_400);
@@ -96,6 +96,22 @@ impl Hub {
         let engine = self.engine();
         let of = |about: &About| (Arc::clone(&about.id), (about.step, about.concern()));
         engine.entries().filter(|entry| entry.is_awake()).map(|entry| of(&entry.about)).collect()
+    }
+
+    /// The signals of resources that can be exhausted.
+    pub(crate) fn resources(&self) -> Vec<Resource> {
+        let engine = self.engine();
+        let of = |about: &About| {
+            let (comparison, line) = about.exhausted_at()?;
+            let (id, host) = (Arc::clone(&about.id), about.host().cloned());
+            Some(Resource { id, host, created: about.created, comparison, line })
+        };
+        engine.entries().filter(|entry| entry.is_awake()).filter_map(|entry| of(&entry.about)).collect()
+    }
+
+    /// Returns the resources that will be exhausted. Blocks while the store is read.
+    pub(crate) fn exhaustion(&self) -> Result<api::ExhaustionList, QueryError> {
+        self.exhaustions.lock().unwrap_or_else(PoisonError::into_inner).look(self)
     }
 
     /// Returns the time since which one of these signals has had no sample: of several, the one that has been silent

@@ -133,7 +133,7 @@ fn percent(share: f64) -> String {
 }
 
 /// `12 %`, as exactly as counted paths tell; what would be shown as certain without being it is `<0.1 %` or `>99.9 %`.
-fn chance(probability: f64) -> String {
+pub(super) fn chance(probability: f64) -> String {
     match 100.0 * probability {
         percent if percent > 0.0 && percent < 0.1 => "<0.1 %".to_owned(),
         percent if percent > 99.9 && percent < 100.0 => ">99.9 %".to_owned(),
@@ -142,11 +142,11 @@ fn chance(probability: f64) -> String {
     }
 }
 
-fn length(seconds: f64) -> String {
+pub(super) fn length(seconds: f64) -> String {
     span::format(duration(seconds))
 }
 
-fn duration(seconds: f64) -> Duration {
+pub(super) fn duration(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or_default()
 }
 

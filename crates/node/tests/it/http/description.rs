@@ -85,6 +85,7 @@ fn check_reads(schema: &str, answer: &super::Answer) {
         "Hindcast" => drop(answer.json::<api::Hindcast>()),
         "Outlook" => drop(answer.json::<api::Outlook>()),
         "Probability" => drop(answer.json::<api::Probability>()),
+        "ExhaustionList" => drop(answer.json::<api::ExhaustionList>()),
         "Warnings" => drop(answer.json::<api::Warnings>()),
         "Warning" => drop(answer.json::<api::Warning>()),
         "Rules" => drop(answer.json::<api::Rules>()),
