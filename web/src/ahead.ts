@@ -1,13 +1,18 @@
-// What is about to go wrong: rules that warn, rules that may, and signals that will leave their usual range.
+// What is about to go wrong: rules that warn, rules that may, signals that will leave their usual range, and what runs
+// out within days.
 
+import { ApiError, type Api } from "./api.ts";
 import { make, setText } from "./dom.ts";
-import { lengthText, momentText, percentText, quantityText } from "./format.ts";
+import { clockText, dateText, lengthText, momentText, percentText, quantityText } from "./format.ts";
 import { namePartsOf } from "./process.ts";
 import { hashOf, hashOfRules } from "./route.ts";
-import type { ChangeCause, Excursion, Passage, ProcessOrder, Warning, Warnings } from "./wire.ts";
+import type { ChangeCause, Excursion, Exhaustion, ExhaustionList, Passage, ProcessOrder, Warning, Warnings } from "./wire.ts";
 
 /** A rule that is less probable than this has no line. */
 const WORTH_A_LINE = 0.2;
+
+/** Resources that run out within days, at most. */
+const N_EXHAUSTED_MAX = 5;
 
 /** One line: what, how probable, when. */
 interface Line {
@@ -24,13 +29,18 @@ export class Ahead {
   readonly element = make("section", { class: "group ahead", "aria-label": "about to happen" });
   readonly #lines = make("ul");
   readonly #note = make("p", { class: "legend" });
+  readonly #api: Api;
+  #warnings: Warnings | null = null;
+  #resources: Exhaustion[] = [];
 
-  constructor() {
+  constructor(api: Api) {
+    this.#api = api;
     this.element.append(make("h2", {}, "about to happen"), make("div", {}, this.#lines, this.#note, make("a", { class: "plain", href: hashOfRules() }, "make rules")));
   }
 
   show(warnings: Warnings): void {
-    const lines = linesOf(warnings, Date.now());
+    this.#warnings = warnings;
+    const lines = [...linesOf(warnings, Date.now()), ...linesOfDays(this.#resources, warnings)];
     this.#lines.replaceChildren(
       ...lines.map(({ id, what, says, cause, stands }) =>
         make("li", { class: stands ? "stands" : null }, make("a", { href: hashOfSubject(id) }, what), " ", says, make("div", { class: "cause" }, cause)),
@@ -38,6 +48,18 @@ export class Ahead {
     );
     this.#lines.hidden = lines.length === 0;
     setText(this.#note, noteOf(warnings, lines.length));
+  }
+
+  /** Asks what runs out within days. Without an answer, what was known stays. */
+  async look(): Promise<void> {
+    try {
+      this.#resources = (await this.#api.json<ExhaustionList>("exhaustion")).resources;
+    } catch (error) {
+      // A broken connection says so elsewhere.
+      if (error instanceof ApiError) this.#resources = [];
+      return;
+    }
+    if (this.#warnings !== null) this.show(this.#warnings);
   }
 }
 
@@ -48,6 +70,13 @@ export function linesOf(warnings: Warnings, nowMs: number): Line[] {
   const rank = ({ stands, probability }: Warning) => (stands ? 2 : 0) + (probability ?? 0);
   const rules = warnings.rules.filter(isWorthy).sort((left, right) => rank(right) - rank(left));
   return [...rules.map((rule) => lineOfRule(rule, nowMs)), ...warnings.excursions.map((one) => lineOfExcursion(one, nowMs))];
+}
+
+/** Resources that will probably run out, soonest first. What has a line by itself, or is exhausted already, is not ahead. */
+export function linesOfDays(resources: Exhaustion[], { excursions }: Warnings): Line[] {
+  const isAhead = ({ id, is_exhausted, after }: Exhaustion) =>
+    !is_exhausted && after.p50_seconds !== null && excursions.every((one) => one.id !== id);
+  return resources.filter(isAhead).slice(0, N_EXHAUSTED_MAX).map(lineOfExhaustion);
 }
 
 /** Where a line leads: to its signal, or to the rules where it is about several. */
@@ -74,6 +103,19 @@ function lineOfExcursion({ id, unit, rises, line, within_seconds, probability, b
   const within = lengthText(within_seconds * 1_000);
   const says = `${way} ${quantityText(line, unit)} within ${within}: ${chance}, ${seldom}`;
   return { id, what: id, says, cause: causeText(cause, nowMs), stands: false };
+}
+
+function lineOfExhaustion({ id, unit, rises, line, within_seconds, probability, after, origin, step_seconds }: Exhaustion): Line {
+  const fromMs = Date.parse(origin) + step_seconds * 1_000;
+  const at = (seconds: number | null): string => {
+    if (seconds === null) return "later";
+    const ms = fromMs + seconds * 1_000;
+    return `${dateText(ms)} ${clockText(ms).slice(0, 5)}`;
+  };
+  const way = rises ? "rises above" : "falls below";
+  const interval = `80 %: ${at(after.p10_seconds)} to ${at(after.p90_seconds)}`;
+  const chance = `${percentText(probability)} by ${at(within_seconds)}`;
+  return { id, what: id, says: `${way} ${quantityText(line, unit)} at ${at(after.p50_seconds)} (${interval}), ${chance}`, cause: "", stands: false };
 }
 
 const USES: Readonly<Record<ProcessOrder, string>> = {

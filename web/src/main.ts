@@ -33,7 +33,7 @@ const token = new SessionToken();
 const api = new Api(token);
 const board = new Board();
 const view: View = { ...DEFAULT_VIEW };
-const ahead = new Ahead();
+const ahead = new Ahead(api);
 const overview = new Overview(api, board, {
   stale: () => scheduleDraw(),
   filtered: (filter) => {
@@ -92,6 +92,7 @@ window.addEventListener("hashchange", onHash);
 overview.element.addEventListener("click", onOpen);
 setInterval(() => list.run(), LIST_MS);
 setInterval(() => void jobs.look(), LIST_MS);
+setInterval(() => void ahead.look(), LIST_MS);
 setInterval(() => void kernel.look(), LIST_MS);
 setInterval(() => onClock(), CLOCK_MS);
 readHash();
@@ -106,6 +107,7 @@ function onEvent({ event, data }: ServerEvent): void {
       board.forgetLoaded();
       list.run();
       void jobs.look();
+      void ahead.look();
       void kernel.look();
       detail?.refresh();
       break;

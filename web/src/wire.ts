@@ -253,6 +253,24 @@ export interface Excursion {
   cause?: ChangeCause;
 }
 
+/** Answer of `exhaustion`. */
+export interface ExhaustionList {
+  resources: Exhaustion[];
+}
+
+export interface Exhaustion {
+  id: string;
+  unit: string;
+  rises: boolean;
+  line: number;
+  is_exhausted: boolean;
+  within_seconds: number;
+  probability: number;
+  after: Passage;
+  origin: string;
+  step_seconds: number;
+}
+
 /** Answer of `rules`. */
 export interface Rules {
   rules: Rule[];

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import { causeText, linesOf, noteOf, hashOfSubject } from "../src/ahead.ts";
-import type { Warning, Warnings } from "../src/wire.ts";
+import { causeText, linesOf, linesOfDays, noteOf, hashOfSubject } from "../src/ahead.ts";
+import type { Exhaustion, Warning, Warnings } from "../src/wire.ts";
 
 const rule = (name: string, probability: number | null, more: Partial<Warning> = {}): Warning => ({
   name,
@@ -60,4 +60,28 @@ test("when there is nothing, that is said", () => {
   expect(noteOf(warnings({}), 0)).toBe("Nothing is likely to go wrong.");
   expect(noteOf(warnings({ rules: [rule("calm", 0)] }), 0)).toBe("Nothing is likely to go wrong, by any rule.");
   expect(noteOf(warnings({ at: null }), 0)).toBe("The node has not looked ahead yet.");
+});
+
+test("what runs out within days has a line, unless it has one already or is exhausted", () => {
+  const at = new Date(2026, 10, 30, 6);
+  const resource = (id: string, more: Partial<Exhaustion> = {}): Exhaustion => ({
+    id,
+    unit: "ratio",
+    rises: true,
+    line: 0.95,
+    is_exhausted: false,
+    within_seconds: 1_209_600,
+    probability: 0.93,
+    after: { p10_seconds: 172_800, p50_seconds: 259_200, p90_seconds: null },
+    origin: at.toISOString(),
+    step_seconds: 3_600,
+    ...more,
+  });
+  const never = { p10_seconds: 172_800, p50_seconds: null, p90_seconds: null };
+  const resources = [resource("a", { is_exhausted: true }), resource("soon"), resource("told"), resource("c", { after: never })];
+  const told = { id: "told", unit: "ratio", rises: true, line: 0.95, within_seconds: 1, probability: 1, base_rate: 0, after: never };
+  const lines = linesOfDays(resources, warnings({ excursions: [told] }));
+  expect(lines.map(({ what, says }) => `${what} ${says}`)).toEqual([
+    "soon rises above 95.0 % at 2026-12-03 07:00 (80 %: 2026-12-02 07:00 to later), 93 % by 2026-12-14 07:00",
+  ]);
 });

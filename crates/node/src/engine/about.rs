@@ -112,8 +112,8 @@ impl About {
         }
     }
 
-    /// Returns the line beyond which a resource is as good as exhausted; `None` if the signal is of no resource that can
-    /// be, or its size is not known.
+    /// Returns the line beyond which the resource of the signal is as good as exhausted; `None` if there is no such
+    /// resource, or its size is not known.
     pub(crate) fn exhausted_at(&self) -> Option<(Comparison, f64)> {
         let Origin::Sensor { signal, .. } = &self.origin else { return None };
         match &*signal.family().pattern {

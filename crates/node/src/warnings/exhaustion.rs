@@ -23,7 +23,7 @@ const N_PASTS_AHEAD: u32 = 3;
 /// Length of the past from which on there is an answer.
 const KNOWN_MIN: Duration = Duration::from_secs(3600);
 
-/// What was found of each resource, until the step of its outlook is over.
+/// Results for each resource, until the step of its outlook is over.
 #[derive(Debug, Default)]
 pub(crate) struct Exhaustions(BTreeMap<Arc<str>, (Timestamp, Found)>);
 
@@ -88,7 +88,7 @@ impl Exhaustions {
 }
 
 impl Resource {
-    /// Returns what is found of it, and the moment until which nothing new can be.
+    /// Returns the result, and the moment until which no other can be.
     fn look(&self, hub: &Hub, now: Timestamp) -> Result<(Timestamp, Found), QueryError> {
         let known = now.saturating_since(self.created);
         if known < KNOWN_MIN {

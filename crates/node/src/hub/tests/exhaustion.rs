@@ -20,7 +20,7 @@ fn world() -> World {
     world.restart()
 }
 
-/// As many ticks with what `available` says of each.
+/// Makes this many ticks, at each of which as much is available as `available` returns; returns the list after them.
 fn run(world: &mut World, n: u32, available: impl Fn(f64) -> f64) -> api::ExhaustionList {
     for idx in 0..n {
         write_available(world.root.path(), available(f64::from(idx)));
