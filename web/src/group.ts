@@ -2,7 +2,7 @@
 
 import type { SeriesInfo } from "./wire.ts";
 
-const ORDER = ["load", "cpu", "pressure", "memory", "net", "disk", "filesystem", "cgroup"];
+const ORDER = ["load", "cpu", "pressure", "memory", "net", "disk", "filesystem", "temperature", "fan", "power", "cgroup"];
 /** Signals that are read together with those of another first part. */
 const TOGETHER = new Map([
   ["tasks", "load"],

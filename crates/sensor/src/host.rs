@@ -10,6 +10,7 @@ use crate::cpu_availability::CpuAvailability;
 use crate::disk::Disks;
 use crate::error::Absence;
 use crate::filesystem::Filesystems;
+use crate::hwmon::Hwmon;
 use crate::hybrid::{Hybrid, SpinningProbe};
 use crate::load::Load;
 use crate::memory::Memory;
@@ -56,7 +57,8 @@ pub struct Absent {
 impl Host {
     /// Finds out what the host offers whose files are under `root`: `/`, or where a tree was recorded.
     ///
-    /// What is not there is listed by [`absent`](Host::absent) and not looked for again.
+    /// What is not there is listed by [`absent`](Host::absent) and not looked for again. Hardware that many hosts do
+    /// not have, such as fans and batteries, is not listed.
     ///
     /// # Errors
     /// [`OpenError::NoProc`] when there is no directory `proc` under `root`.
@@ -73,6 +75,7 @@ impl Host {
         host.add("net.*", Net::open(root));
         host.add("disk.*", Disks::open(root));
         host.add("filesystem.*", Filesystems::open(root));
+        host.add_some(Hwmon::open(root));
         host.add("cgroup.cpu.*", CgroupCpu::open(root));
         host.add("cgroup.memory.*", CgroupMemory::open(root));
         Ok(host)
@@ -187,6 +190,11 @@ impl Host {
     #[must_use]
     pub fn last_error(&self) -> Option<&ReadError> {
         self.last_error.as_ref()
+    }
+
+    /// Adds a sensor of hardware or of a part of the kernel that many hosts do not have, which is not worth a reason.
+    fn add_some<S: Sensor + Send + 'static>(&mut self, opened: Option<S>) {
+        self.sensors.extend(opened.map(|sensor| Box::new(sensor) as _));
     }
 
     fn add<S: Sensor + Send + 'static>(&mut self, signal: &'static str, opened: Result<S, Absence>) {

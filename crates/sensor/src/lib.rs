@@ -35,6 +35,7 @@ mod error;
 pub mod file;
 mod filesystem;
 mod host;
+mod hwmon;
 mod hybrid;
 mod load;
 mod memory;
@@ -45,6 +46,7 @@ mod roster;
 mod swap;
 mod task_stat;
 mod tick;
+mod value_file;
 mod watched;
 
 pub use cgroup::ContainerLimits;

@@ -43,6 +43,14 @@ pub enum Unit {
     OperationsPerSecond,
     /// Cores of a CPU, in fractions where only part of one is used.
     Cores,
+    /// Degrees Celsius.
+    Celsius,
+    /// Revolutions per minute.
+    RevolutionsPerMinute,
+    /// Watts.
+    Watts,
+    /// A count of things that the signal's name states.
+    Count,
     /// The unit of somebody else's quantity, as in `celsius` or `requests/s`; empty where that is not known.
     Named(Arc<str>),
 }
@@ -68,6 +76,7 @@ pub struct Range {
 impl Range {
     const SHARE: Range = Range { min: Some(0.0), max: Some(1.0) };
     const NOT_NEGATIVE: Range = Range { min: Some(0.0), max: None };
+    const ANY: Range = Range { min: None, max: None };
 
     /// `value`, or the end of the range that it lies beyond.
     #[must_use]
@@ -90,6 +99,10 @@ impl Unit {
             Unit::PacketsPerSecond => "packets/s",
             Unit::OperationsPerSecond => "operations/s",
             Unit::Cores => "cores",
+            Unit::Celsius => "celsius",
+            Unit::RevolutionsPerMinute => "rpm",
+            Unit::Watts => "watts",
+            Unit::Count => "",
             Unit::Named(name) => name,
         }
     }
@@ -243,6 +256,7 @@ const fn listed(
 const fn range_of(unit: &Unit) -> Range {
     match unit {
         Unit::Ratio => Range::SHARE,
+        Unit::Celsius => Range::ANY,
         _ => Range::NOT_NEGATIVE,
     }
 }
@@ -418,6 +432,13 @@ pub static FAMILIES: &[Family] = &[
         "Share that is taken of what users other than root can write to a file system, as `df` has it.",
     ),
     gauge("filesystem.{mountpoint}.inodes_used", Unit::Ratio, "Share of a file system's inodes that are taken."),
+    gauge(
+        "temperature.{sensor}",
+        Unit::Celsius,
+        "Temperature that a sensor of the hardware shows, named after its chip and its place.",
+    ),
+    gauge("fan.{sensor}", Unit::RevolutionsPerMinute, "Speed of a fan."),
+    gauge("power.{sensor}", Unit::Watts, "Power that a sensor of the hardware shows."),
     rate("cgroup.cpu.used", Unit::Cores, "Cores that the container uses."),
     gauge(
         "cgroup.cpu.limit",

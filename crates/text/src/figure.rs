@@ -11,6 +11,8 @@ pub fn format(value: f64, unit: &str) -> String {
         "bytes" => scaled(value, 1024.0, &BINARY, ""),
         "bytes/s" => scaled(value, 1024.0, &BINARY, "/s"),
         "seconds" => seconds(value),
+        "celsius" => format(value, "°C"),
+        "watts" => format(value, "W"),
         _ if value.abs() < 10_000.0 => format!("{} {unit}", number(value)),
         _ => format!("{} {unit}", scaled(value, 1000.0, &DECIMAL, "")),
     }
@@ -25,6 +27,8 @@ pub fn format_short(value: f64, unit: &str) -> String {
         "" | "bytes" | "bytes/s" | "seconds" => return format(value, unit),
         "packets/s" => "pkt/s",
         "operations/s" => "op/s",
+        "celsius" => "°C",
+        "watts" => "W",
         unit => unit,
     };
     if value.abs() < 10_000.0 {

@@ -22,7 +22,9 @@ impl Drop for Ending {
 /// Waits until the newest sample of a signal is such a value.
 #[track_caller]
 fn wait_for(node: &Running, id: &str, is_right: impl Fn(f64) -> bool) {
-    wait_until(id, PATIENCE, || node.get(&format!("/api/v1/series/{id}"))["last"]["value"].as_f64().filter(|value| is_right(*value)));
+    wait_until(id, PATIENCE, || {
+        node.get(&format!("/api/v1/series/{id}"))["last"]["value"].as_f64().filter(|value| is_right(*value))
+    });
 }
 
 #[test]

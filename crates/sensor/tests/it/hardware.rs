@@ -1,0 +1,128 @@
+//! Sensors of hardware that few machines have all of: trees after the kernel's documents, and values by hand.
+
+use sensor::Host;
+use signal::Readings;
+
+use crate::scene::{Recorded, Values, Written, check_all, read};
+
+const LOAD: (&str, &[u8]) = ("proc/loadavg", b"0.5 0.5 0.5 1/200 300\n");
+
+/// Reads a host of these files once.
+#[track_caller]
+fn read_once(files: &[(&str, &[u8])]) -> Values {
+    let host = Written::new(files);
+    host.write(LOAD.0, LOAD.1);
+    let mut sensors = Host::open(host.root()).unwrap();
+    let values = read(&mut sensors, &mut Readings::default(), 0);
+    assert_eq!(sensors.n_errors(), 0, "{:?}", sensors.last_error());
+    values
+}
+
+#[test]
+fn a_sensor_is_named_after_chip_and_label_and_two_chips_by_their_devices() {
+    let mut laptop = Recorded::open("laptop");
+    let first = laptop.read(0, 0);
+    let expected = [
+        ("temperature.acpitz 1", 43.0),
+        ("temperature.coretemp Package id 0", 52.0),
+        ("temperature.coretemp Core 0", 51.0),
+        ("temperature.coretemp Core 4", 49.123),
+        ("temperature.nvme 0000:01:00.0 Composite", 35.85),
+        ("temperature.nvme 0000:02:00.0 Composite", 41.85),
+        ("temperature.thinkpad CPU", 52.0),
+    ];
+    check_all(&first, "temperature.", &expected);
+    check_all(&first, "fan.", &[("fan.thinkpad 1", 2412.0), ("fan.thinkpad 2", 0.0)]);
+    // Below zero is a temperature.
+    assert_eq!(laptop.read(1, 1)["temperature.acpitz 1"], -5.0);
+    assert_eq!(laptop.host.n_errors(), 0, "{:?}", laptop.host.last_error());
+}
+
+#[test]
+fn labels_that_a_chip_has_twice_get_their_numbers() {
+    let values = read_once(&[
+        ("sys/class/hwmon/hwmon0/name", b"board\n"),
+        ("sys/class/hwmon/hwmon0/temp1_input", b"1000\n"),
+        ("sys/class/hwmon/hwmon0/temp1_label", b"VRM\n"),
+        ("sys/class/hwmon/hwmon0/temp2_input", b"2000\n"),
+        ("sys/class/hwmon/hwmon0/temp2_label", b"VRM\n"),
+        ("sys/class/hwmon/hwmon0/power1_average", b"65000000\n"),
+        ("sys/class/hwmon/hwmon0/power2_average", b"1\n"),
+        ("sys/class/hwmon/hwmon0/power2_input", b"2500000\n"),
+    ]);
+    check_all(&values, "temperature.", &[("temperature.board VRM 1", 1.0), ("temperature.board VRM 2", 2.0)]);
+    check_all(&values, "power.", &[("power.board 1", 65.0), ("power.board 2", 2.5)]);
+}
+
+#[test]
+fn a_sensor_without_a_number_has_no_value_and_is_no_error() {
+    let values = read_once(&[
+        ("sys/class/hwmon/hwmon0/name", b"a\n"),
+        ("sys/class/hwmon/hwmon0/temp1_input", b"\n"),
+        ("sys/class/hwmon/hwmon0/temp2_input", b"45.5\n"),
+        ("sys/class/hwmon/hwmon0/temp3_input", b"99999999999999999999\n"),
+        ("sys/class/hwmon/hwmon0/temp4_input", b"40000\n"),
+        ("sys/class/hwmon/hwmon0/temp_input", b"1\n"),
+        ("sys/class/hwmon/hwmon1/temp1_input", b"1\n"),
+    ]);
+    check_all(&values, "temperature.", &[("temperature.a 4", 40.0)]);
+}
+
+#[test]
+fn a_device_that_sleeps_is_not_woken_and_a_disk_not_asked() {
+    let status = "sys/class/hwmon/hwmon0/device/power/runtime_status";
+    let files: [(&str, &[u8]); 6] = [
+        LOAD,
+        ("sys/class/hwmon/hwmon0/name", b"amdgpu\n"),
+        ("sys/class/hwmon/hwmon0/temp1_input", b"40000\n"),
+        (status, b"suspended\n"),
+        ("sys/class/hwmon/hwmon1/name", b"drivetemp\n"),
+        ("sys/class/hwmon/hwmon1/temp1_input", b"30000\n"),
+    ];
+    let host = Written::new(&files);
+    let mut sensors = Host::open(host.root()).unwrap();
+    let mut readings = Readings::default();
+    check_all(&read(&mut sensors, &mut readings, 0), "temperature.", &[]);
+    host.write(status, b"active\n");
+    check_all(&read(&mut sensors, &mut readings, 1), "temperature.", &[("temperature.amdgpu 1", 40.0)]);
+}
+
+#[test]
+fn chips_that_come_later_are_found_within_a_minute() {
+    let host = Written::new(&[LOAD, ("sys/class/hwmon/hwmon0/name", b"a\n")]);
+    let mut sensors = Host::open(host.root()).unwrap();
+    let mut readings = Readings::default();
+    read(&mut sensors, &mut readings, 0);
+    host.write("sys/class/hwmon/hwmon1/name", b"b\n");
+    host.write("sys/class/hwmon/hwmon1/temp1_input", b"40000\n");
+    check_all(&read(&mut sensors, &mut readings, 59), "temperature.", &[]);
+    check_all(&read(&mut sensors, &mut readings, 60), "temperature.", &[("temperature.b 1", 40.0)]);
+}
+
+#[test]
+fn every_chip_has_its_first_sensors_among_the_64() {
+    let host = Written::new(&[LOAD, ("sys/class/hwmon/hwmon0/name", b"big\n")]);
+    for number in 1..=100 {
+        host.write(&format!("sys/class/hwmon/hwmon0/temp{number}_input"), b"40000\n");
+    }
+    host.write("sys/class/hwmon/hwmon1/name", b"small\n");
+    host.write("sys/class/hwmon/hwmon1/temp1_input", b"30000\n");
+    let values = read(&mut Host::open(host.root()).unwrap(), &mut Readings::default(), 0);
+    assert_eq!(values.keys().filter(|id| id.starts_with("temperature.")).count(), 64);
+    assert!(values.contains_key("temperature.small 1") && values.contains_key("temperature.big 63"));
+    assert!(!values.contains_key("temperature.big 64"));
+}
+
+#[test]
+fn zones_are_read_if_no_chip_has_a_temperature() {
+    let zones: [(&str, &[u8]); 6] = [
+        ("sys/class/thermal/thermal_zone0/type", b"cpu-thermal\n"),
+        ("sys/class/thermal/thermal_zone0/temp", b"45277\n"),
+        ("sys/class/thermal/thermal_zone1/type", b"soc\n"),
+        ("sys/class/thermal/thermal_zone1/temp", b"44000\n"),
+        ("sys/class/thermal/thermal_zone2/type", b"soc\n"),
+        ("sys/class/thermal/thermal_zone2/temp", b"46000\n"),
+    ];
+    let expected = [("temperature.cpu-thermal", 45.277), ("temperature.soc 1", 44.0), ("temperature.soc 2", 46.0)];
+    check_all(&read_once(&zones), "temperature.", &expected);
+}
