@@ -16,6 +16,7 @@ use crate::load::Load;
 use crate::memory::Memory;
 use crate::net::Net;
 use crate::swap::Swap;
+use crate::table::Tables;
 use crate::tick::{Sensor, Tick};
 use crate::watched::{WatchList, WatchedProcesses};
 use crate::{HybridError, HybridSettings, OpenError, ReadError, pressure};
@@ -75,6 +76,7 @@ impl Host {
         host.add("net.*", Net::open(root));
         host.add("disk.*", Disks::open(root));
         host.add("filesystem.*", Filesystems::open(root));
+        host.sensors.push(Box::new(Tables::open(root)));
         host.add_some(Hwmon::open(root));
         host.add("cgroup.cpu.*", CgroupCpu::open(root));
         host.add("cgroup.memory.*", CgroupMemory::open(root));

@@ -44,6 +44,7 @@ mod pressure;
 mod process;
 mod roster;
 mod swap;
+mod table;
 mod task_stat;
 mod tick;
 mod value_file;

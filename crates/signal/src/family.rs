@@ -304,6 +304,23 @@ pub static FAMILIES: &[Family] = &[
         "Tasks running or waiting for a core at this moment, not counting the reader.",
     ),
     gauge("tasks.blocked", Unit::Tasks, "Tasks waiting for a disk at this moment."),
+    gauge(
+        "tasks.used",
+        Unit::Ratio,
+        "Share that is taken of the processes and threads that the kernel allows, by number or by memory.",
+    ),
+    gauge("files.open", Unit::Count, "Files that are open in all processes."),
+    gauge(
+        "files.used",
+        Unit::Ratio,
+        "Share that is taken of the files that all processes may have open; absent if there is no limit.",
+    ),
+    gauge("conntrack.entries", Unit::Count, "Connections that the kernel's firewall tracks."),
+    gauge(
+        "conntrack.used",
+        Unit::Ratio,
+        "Share that is taken of the table of tracked connections; new ones are dropped if it is full.",
+    ),
     rate("cpu.busy", Unit::Ratio, "Share of all cores' time that was neither idle nor waiting for a disk."),
     rate("cpu.user", Unit::Ratio, "Share of all cores' time in programs of normal priority, guests included."),
     rate("cpu.nice", Unit::Ratio, "Share of all cores' time in programs of lowered priority, guests included."),

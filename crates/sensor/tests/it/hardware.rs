@@ -126,3 +126,30 @@ fn zones_are_read_if_no_chip_has_a_temperature() {
     let expected = [("temperature.cpu-thermal", 45.277), ("temperature.soc 1", 44.0), ("temperature.soc 2", 46.0)];
     check_all(&read_once(&zones), "temperature.", &expected);
 }
+
+#[test]
+fn tables_of_the_kernel_have_their_entries_and_shares() {
+    let values = read_once(&[
+        ("proc/sys/kernel/pid_max", b"4194304\n"),
+        ("proc/sys/kernel/threads-max", b"1000\n"),
+        ("proc/sys/fs/file-nr", b"1024\t0\t4096\n"),
+        ("proc/sys/net/netfilter/nf_conntrack_count", b"65536\n"),
+        ("proc/sys/net/netfilter/nf_conntrack_max", b"262144\n"),
+    ]);
+    // 200 tasks of 1,000 that the memory is enough for, although there are more ids.
+    check_all(&values, "tasks.", &[("tasks.used", 0.2)]);
+    check_all(&values, "files.", &[("files.open", 1024.0), ("files.used", 0.25)]);
+    check_all(&values, "conntrack.", &[("conntrack.entries", 65536.0), ("conntrack.used", 0.25)]);
+}
+
+#[test]
+fn a_table_without_a_limit_has_no_share_and_one_that_is_not_there_no_signal() {
+    let values = read_once(&[
+        ("proc/sys/fs/file-nr", b"1024\t0\t9223372036854775807\n"),
+        ("proc/sys/net/netfilter/nf_conntrack_count", b"7\n"),
+        ("proc/sys/kernel/threads-max", b"-5\n"),
+    ]);
+    check_all(&values, "files.", &[("files.open", 1024.0)]);
+    check_all(&values, "conntrack.", &[]);
+    check_all(&values, "tasks.", &[]);
+}
