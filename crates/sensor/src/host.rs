@@ -15,8 +15,10 @@ use crate::hybrid::{Hybrid, SpinningProbe};
 use crate::load::Load;
 use crate::memory::Memory;
 use crate::net::Net;
+use crate::rapl::Rapl;
 use crate::swap::Swap;
 use crate::table::Tables;
+use crate::throttling::Throttling;
 use crate::tick::{Sensor, Tick};
 use crate::watched::{WatchList, WatchedProcesses};
 use crate::{HybridError, HybridSettings, OpenError, ReadError, pressure};
@@ -77,7 +79,9 @@ impl Host {
         host.add("disk.*", Disks::open(root));
         host.add("filesystem.*", Filesystems::open(root));
         host.sensors.push(Box::new(Tables::open(root)));
+        host.add_some(Throttling::open(root));
         host.add_some(Hwmon::open(root));
+        host.add_some(Rapl::open(root));
         host.add("cgroup.cpu.*", CgroupCpu::open(root));
         host.add("cgroup.memory.*", CgroupMemory::open(root));
         Ok(host)

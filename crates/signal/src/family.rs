@@ -359,6 +359,16 @@ pub static FAMILIES: &[Family] = &[
         Unit::Ratio,
         "Share of this core's time in virtual machines of lowered priority; part of `cpu.{core}.nice`.",
     ),
+    rate(
+        "cpu.core_throttles",
+        Unit::OperationsPerSecond,
+        "Times per second that a core was slowed down because it was too hot, over all cores.",
+    ),
+    rate(
+        "cpu.package_throttles",
+        Unit::OperationsPerSecond,
+        "Times per second that a processor was slowed down because it was too hot, over all processors.",
+    ),
     rate("pressure.cpu.some", Unit::Ratio, "Share of time in which some task was ready to run but had no core."),
     rate("pressure.cpu.full", Unit::Ratio, "Share of time in which no task got a core; the kernel keeps it at 0."),
     rate("pressure.memory.some", Unit::Ratio, "Share of time in which some task waited for memory."),
@@ -456,6 +466,11 @@ pub static FAMILIES: &[Family] = &[
     ),
     gauge("fan.{sensor}", Unit::RevolutionsPerMinute, "Speed of a fan."),
     gauge("power.{sensor}", Unit::Watts, "Power that a sensor of the hardware shows."),
+    rate(
+        "rapl.{zone}.power",
+        Unit::Watts,
+        "Power of a processor, of a part of it, of memory or of the platform, as the processor counts energy (RAPL).",
+    ),
     rate("cgroup.cpu.used", Unit::Cores, "Cores that the container uses."),
     gauge(
         "cgroup.cpu.limit",

@@ -153,3 +153,51 @@ fn a_table_without_a_limit_has_no_share_and_one_that_is_not_there_no_signal() {
     check_all(&values, "conntrack.", &[]);
     check_all(&values, "tasks.", &[]);
 }
+
+#[test]
+fn power_follows_from_energy_when_its_counter_starts_again_but_not_when_it_is_reset() {
+    let [first, second, third] = Recorded::open("laptop").read_three(1);
+    check_all(&first, "rapl.", &[]);
+    // The counter of the cores went from 850 uJ below its end to 999,150 uJ.
+    let powers = [("rapl.package-0.power", 12.5), ("rapl.package-0 core.power", 1.0), ("rapl.psys.power", 20.0)];
+    check_all(&second, "rapl.", &powers);
+    // That of the package went back, far from its end.
+    check_all(&third, "rapl.", &[("rapl.package-0 core.power", 5.0), ("rapl.psys.power", 25.0)]);
+}
+
+#[test]
+fn throttling_is_counted_once_for_each_core_and_package() {
+    let [first, second, third] = Recorded::open("laptop").read_three(2);
+    check_all(&first, "cpu.", &[]);
+    check_all(&second, "cpu.", &[("cpu.core_throttles", 1.5), ("cpu.package_throttles", 0.5)]);
+    check_all(&third, "cpu.", &[("cpu.core_throttles", 0.0), ("cpu.package_throttles", 0.0)]);
+}
+
+#[test]
+fn a_cpu_that_goes_offline_takes_no_counts_with_it() {
+    let count = |cpu: u8| format!("sys/devices/system/cpu/cpu{cpu}/thermal_throttle/core_throttle_count");
+    let host = Written::new(&[LOAD]);
+    for cpu in [0_u8, 1] {
+        let topology = format!("sys/devices/system/cpu/cpu{cpu}/topology");
+        host.write(&format!("{topology}/physical_package_id"), b"0\n");
+        host.write(&format!("{topology}/thread_siblings_list"), format!("{cpu}\n").as_bytes());
+        host.write(&count(cpu), b"100\n");
+    }
+    let mut sensors = Host::open(host.root()).unwrap();
+    let mut readings = Readings::default();
+    read(&mut sensors, &mut readings, 0);
+    host.remove(&count(1));
+    host.write(&count(0), b"103\n");
+    check_all(&read(&mut sensors, &mut readings, 1), "cpu.", &[("cpu.core_throttles", 3.0)]);
+    host.write(&count(1), b"150\n");
+    check_all(&read(&mut sensors, &mut readings, 2), "cpu.", &[("cpu.core_throttles", 0.0)]);
+}
+
+#[test]
+fn energy_that_this_user_may_not_read_is_absent() {
+    let host = Written::new(&[LOAD, ("sys/class/powercap/intel-rapl:0/name", b"package-0\n")]);
+    // Root may read whatever there is, but no directory as a file.
+    host.write("sys/class/powercap/intel-rapl:0/energy_uj/file", b"");
+    let sensors = Host::open(host.root()).unwrap();
+    assert!(sensors.absent().iter().all(|absent| !absent.signal.starts_with("rapl")));
+}
