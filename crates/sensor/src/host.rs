@@ -4,6 +4,7 @@ use std::{fmt, fs, path::Path, time::Duration};
 
 use signal::{Readings, Source};
 
+use crate::battery::Batteries;
 use crate::cgroup::{CgroupCpu, CgroupMemory};
 use crate::cpu::{Cpu, Times};
 use crate::cpu_availability::CpuAvailability;
@@ -82,6 +83,7 @@ impl Host {
         host.add_some(Throttling::open(root));
         host.add_some(Hwmon::open(root));
         host.add_some(Rapl::open(root));
+        host.add_some(Batteries::open(root));
         host.add("cgroup.cpu.*", CgroupCpu::open(root));
         host.add("cgroup.memory.*", CgroupMemory::open(root));
         Ok(host)

@@ -25,6 +25,7 @@
 #![deny(unsafe_code)]
 
 mod availability;
+mod battery;
 mod cgroup;
 mod core_share;
 mod counter;

@@ -471,6 +471,12 @@ pub static FAMILIES: &[Family] = &[
         Unit::Watts,
         "Power of a processor, of a part of it, of memory or of the platform, as the processor counts energy (RAPL).",
     ),
+    gauge("battery.{battery}.charge", Unit::Ratio, "Charge of a battery, as a share of what it can hold."),
+    gauge(
+        "battery.{battery}.power",
+        Unit::Watts,
+        "Power that a battery gives or takes, whichever it does at this moment.",
+    ),
     rate("cgroup.cpu.used", Unit::Cores, "Cores that the container uses."),
     gauge(
         "cgroup.cpu.limit",

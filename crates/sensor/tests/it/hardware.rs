@@ -201,3 +201,21 @@ fn energy_that_this_user_may_not_read_is_absent() {
     let sensors = Host::open(host.root()).unwrap();
     assert!(sensors.absent().iter().all(|absent| !absent.signal.starts_with("rapl")));
 }
+
+#[test]
+fn batteries_have_charge_and_power_without_a_sign() {
+    let [first, second, third] = Recorded::open("laptop").read_three(1);
+    let of = |charge, power| {
+        [
+            ("battery.BAT0.charge", charge),
+            ("battery.BAT0.power", power),
+            ("battery.BAT1.charge", 0.5),
+            // 1.5 A at 12 V.
+            ("battery.BAT1.power", 18.0),
+        ]
+    };
+    check_all(&first, "battery.", &of(0.83, 7.344));
+    check_all(&second, "battery.", &of(0.82, 7.344));
+    // Some say more than 100 % of an old battery.
+    check_all(&third, "battery.", &of(1.0, 0.0));
+}
