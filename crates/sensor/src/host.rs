@@ -21,6 +21,7 @@ use crate::swap::Swap;
 use crate::table::Tables;
 use crate::throttling::Throttling;
 use crate::tick::{Sensor, Tick};
+use crate::time_sync::TimeSync;
 use crate::watched::{WatchList, WatchedProcesses};
 use crate::{HybridError, HybridSettings, OpenError, ReadError, pressure};
 
@@ -84,6 +85,7 @@ impl Host {
         host.add_some(Hwmon::open(root));
         host.add_some(Rapl::open(root));
         host.add_some(Batteries::open(root));
+        host.add_some(TimeSync::open(root));
         host.add("cgroup.cpu.*", CgroupCpu::open(root));
         host.add("cgroup.memory.*", CgroupMemory::open(root));
         Ok(host)

@@ -50,6 +50,7 @@ mod table;
 mod task_stat;
 mod throttling;
 mod tick;
+mod time_sync;
 mod value_file;
 mod watched;
 

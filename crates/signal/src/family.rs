@@ -238,6 +238,13 @@ const fn gauge(pattern: &'static str, unit: Unit, sentence: &'static str) -> Fam
     listed(pattern, unit, Kind::Gauge, sentence, None)
 }
 
+/// A gauge whose values may be below zero.
+const fn signed_gauge(pattern: &'static str, unit: Unit, sentence: &'static str) -> Family {
+    let mut family = gauge(pattern, unit, sentence);
+    family.range = Range::ANY;
+    family
+}
+
 const fn rate(pattern: &'static str, unit: Unit, sentence: &'static str) -> Family {
     listed(pattern, unit, Kind::Rate, sentence, None)
 }
@@ -476,6 +483,21 @@ pub static FAMILIES: &[Family] = &[
         "battery.{battery}.power",
         Unit::Watts,
         "Power that a battery gives or takes, whichever it does at this moment.",
+    ),
+    gauge(
+        "clock.synchronized",
+        Unit::Ratio,
+        "Whether the kernel has the wall clock synchronized, as by an NTP daemon: 1 if so, else 0.",
+    ),
+    signed_gauge(
+        "clock.offset",
+        Unit::Seconds,
+        "Offset of the wall clock that the kernel is still to correct, as its NTP daemon measured it.",
+    ),
+    gauge(
+        "clock.max_error",
+        Unit::Seconds,
+        "Bound on the error of the wall clock, which grows until the NTP daemon sets it again.",
     ),
     rate("cgroup.cpu.used", Unit::Cores, "Cores that the container uses."),
     gauge(

@@ -219,3 +219,12 @@ fn batteries_have_charge_and_power_without_a_sign() {
     // Some say more than 100 % of an old battery.
     check_all(&third, "battery.", &of(1.0, 0.0));
 }
+
+#[test]
+fn the_clock_of_this_kernel_is_not_that_of_another_root() {
+    let values = read_once(&[("proc/uptime", b"1.00 1.00\n")]);
+    check_all(&values, "clock.", &[]);
+    let of_this = read(&mut Host::open("/".as_ref()).unwrap(), &mut Readings::default(), 0);
+    let n_signals = of_this.keys().filter(|id| id.starts_with("clock.")).count();
+    assert!(matches!(n_signals, 0 | 3), "a sandbox may forbid to ask: {n_signals}");
+}
