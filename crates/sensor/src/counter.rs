@@ -32,7 +32,7 @@ impl Rate {
 
 /// A counter as it was read last. Its rate needs two reads.
 #[derive(Clone, Copy, Debug, Default)]
-struct Counter {
+pub(crate) struct Counter {
     last: Option<(Duration, u64)>,
 }
 
@@ -41,7 +41,7 @@ impl Counter {
     ///
     /// None at the first read, when no time has passed, and when the counter went backwards: it was reset or wrapped,
     /// and how far it got before that is unknown.
-    fn rate(&mut self, at: Duration, count: u64) -> Option<f64> {
+    pub(crate) fn rate(&mut self, at: Duration, count: u64) -> Option<f64> {
         let (last_at, last_count) = self.last.replace((at, count))?;
         let elapsed = at.checked_sub(last_at).filter(|elapsed| !elapsed.is_zero())?;
         let grown = count.checked_sub(last_count)?;

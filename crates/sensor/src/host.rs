@@ -11,6 +11,7 @@ use crate::cpu_availability::CpuAvailability;
 use crate::disk::Disks;
 use crate::error::Absence;
 use crate::filesystem::Filesystems;
+use crate::gpu::Gpus;
 use crate::hwmon::Hwmon;
 use crate::hybrid::{Hybrid, SpinningProbe};
 use crate::load::Load;
@@ -84,6 +85,7 @@ impl Host {
         host.add_some(Throttling::open(root));
         host.add_some(Hwmon::open(root));
         host.add_some(Rapl::open(root));
+        host.add_some(Gpus::open(root));
         host.add_some(Batteries::open(root));
         host.add_some(TimeSync::open(root));
         host.add("cgroup.cpu.*", CgroupCpu::open(root));

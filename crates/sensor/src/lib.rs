@@ -35,6 +35,7 @@ mod disk;
 mod error;
 pub mod file;
 mod filesystem;
+mod gpu;
 mod host;
 mod hwmon;
 mod hybrid;

@@ -478,6 +478,14 @@ pub static FAMILIES: &[Family] = &[
         Unit::Watts,
         "Power of a processor, of a part of it, of memory or of the platform, as the processor counts energy (RAPL).",
     ),
+    gauge("gpu.{gpu}.busy", Unit::Ratio, "Share of time in which a GPU by AMD computed, as its driver has it."),
+    rate(
+        "gpu.{gpu}.awake",
+        Unit::Ratio,
+        "Share of time in which a GPU by Intel was not in its idle state: no less than it was busy.",
+    ),
+    gauge("gpu.{gpu}.memory.used", Unit::Bytes, "Memory of a GPU by AMD that is taken."),
+    gauge("gpu.{gpu}.memory.available", Unit::Bytes, "Memory of a GPU by AMD that is not taken."),
     gauge("battery.{battery}.charge", Unit::Ratio, "Charge of a battery, as a share of what it can hold."),
     gauge(
         "battery.{battery}.power",

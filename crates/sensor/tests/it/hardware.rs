@@ -228,3 +228,22 @@ fn the_clock_of_this_kernel_is_not_that_of_another_root() {
     let n_signals = of_this.keys().filter(|id| id.starts_with("clock.")).count();
     assert!(matches!(n_signals, 0 | 3), "a sandbox may forbid to ask: {n_signals}");
 }
+
+#[test]
+fn gpus_are_named_after_their_places_and_not_asked_while_they_sleep() {
+    const GIB: f64 = (1 << 30) as f64;
+    let mut server = Recorded::open("gpu_server");
+    let [first, second, third] = server.read_three(1);
+    let amd = |busy, used| {
+        [
+            ("gpu.0000:03:00.0.busy", busy),
+            ("gpu.0000:03:00.0.memory.used", used * GIB),
+            ("gpu.0000:03:00.0.memory.available", (8.0 - used) * GIB),
+        ]
+    };
+    let intel = |integrated, card| [("gpu.0000:00:02.0.awake", integrated), ("gpu.0000:04:00.0.awake", card)];
+    check_all(&first, "gpu.", &amd(0.25, 2.0));
+    check_all(&second, "gpu.", &[&amd(1.0, 3.0)[..], &intel(0.001, 0.25)].concat());
+    check_all(&third, "gpu.", &[&intel(0.0, 1.0)[..], &[("gpu.0000:03:00.0.busy", 0.0)]].concat());
+    assert_eq!(server.host.n_errors(), 0, "{:?}", server.host.last_error());
+}
