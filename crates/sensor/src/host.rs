@@ -17,6 +17,7 @@ use crate::hybrid::{Hybrid, SpinningProbe};
 use crate::load::Load;
 use crate::memory::Memory;
 use crate::net::Net;
+use crate::raid::Raids;
 use crate::rapl::Rapl;
 use crate::swap::Swap;
 use crate::table::Tables;
@@ -24,6 +25,7 @@ use crate::throttling::Throttling;
 use crate::tick::{Sensor, Tick};
 use crate::time_sync::TimeSync;
 use crate::watched::{WatchList, WatchedProcesses};
+use crate::zfs::Zfs;
 use crate::{HybridError, HybridSettings, OpenError, ReadError, pressure};
 
 /// A host, seen through the files of its kernel.
@@ -82,6 +84,8 @@ impl Host {
         host.add("disk.*", Disks::open(root));
         host.add("filesystem.*", Filesystems::open(root));
         host.sensors.push(Box::new(Tables::open(root)));
+        host.add_some(Raids::open(root));
+        host.add_some(Zfs::open(root));
         host.add_some(Throttling::open(root));
         host.add_some(Hwmon::open(root));
         host.add_some(Rapl::open(root));

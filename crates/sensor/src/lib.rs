@@ -44,6 +44,7 @@ mod memory;
 mod net;
 mod pressure;
 mod process;
+mod raid;
 mod rapl;
 mod roster;
 mod swap;
@@ -54,6 +55,7 @@ mod tick;
 mod time_sync;
 mod value_file;
 mod watched;
+mod zfs;
 
 pub use cgroup::ContainerLimits;
 pub use core_share::CoreShare;

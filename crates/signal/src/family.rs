@@ -466,6 +466,10 @@ pub static FAMILIES: &[Family] = &[
         "Share that is taken of what users other than root can write to a file system, as `df` has it.",
     ),
     gauge("filesystem.{mountpoint}.inodes_used", Unit::Ratio, "Share of a file system's inodes that are taken."),
+    gauge("md.{array}.degraded", Unit::Count, "Disks that a software RAID (md) lacks: 0 if it is whole."),
+    gauge("zfs.arc.size", Unit::Bytes, "Memory that the cache of ZFS (ARC) takes."),
+    gauge("zfs.arc.limit", Unit::Bytes, "Most memory that the cache of ZFS (ARC) may take."),
+    rate("zfs.arc.hits", Unit::Ratio, "Share of the reads from ZFS that its cache (ARC) answered."),
     gauge(
         "temperature.{sensor}",
         Unit::Celsius,

@@ -247,3 +247,22 @@ fn gpus_are_named_after_their_places_and_not_asked_while_they_sleep() {
     check_all(&third, "gpu.", &[&intel(0.0, 1.0)[..], &[("gpu.0000:03:00.0.busy", 0.0)]].concat());
     assert_eq!(server.host.n_errors(), 0, "{:?}", server.host.last_error());
 }
+
+#[test]
+fn the_cache_of_zfs_has_its_size_and_its_share_of_hits() {
+    let [first, second, third] = Recorded::open("gpu_server").read_three(1);
+    let sizes = |gib: u64| [("zfs.arc.size", (gib << 30) as f64), ("zfs.arc.limit", 17_179_869_184.0)];
+    check_all(&first, "zfs.", &sizes(3));
+    // 90 hits and 10 misses.
+    check_all(&second, "zfs.", &[&sizes(4)[..], &[("zfs.arc.hits", 0.9)]].concat());
+    // Nothing was read.
+    check_all(&third, "zfs.", &sizes(4));
+}
+
+#[test]
+fn a_raid_lacks_disks_if_it_can() {
+    let [first, second, _] = Recorded::open("gpu_server").read_three(1);
+    check_all(&first, "md.", &[("md.md0.degraded", 0.0)]);
+    // A disk failed.
+    check_all(&second, "md.", &[("md.md0.degraded", 1.0)]);
+}
