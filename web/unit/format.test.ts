@@ -67,7 +67,7 @@ test("ticks far from zero and close together can be told apart", () => {
   const gib = 2 ** 30;
   expect(tickTexts([46.875 * gib, 46.890625 * gib], "bytes")).toEqual(["46.88 GiB", "46.89 GiB"]);
   expect(tickTexts([0.4851, 0.4852], "ratio")).toEqual(["48.51 %", "48.52 %"]);
-  expect(tickTexts([12000.1, 12000.2], "watts")).toEqual(["12000.1 watts", "12000.2 watts"]);
+  expect(tickTexts([12000.1, 12000.2], "watts")).toEqual(["12000.1 W", "12000.2 W"]);
   expect(tickTexts([0, 0.5], "ratio")).toEqual(["0 %", "50 %"]);
 });
 
