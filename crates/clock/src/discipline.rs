@@ -3,7 +3,7 @@
 
 use std::{mem, time::Duration};
 
-/// How well the host's wall clock is kept by a server of time or a better clock, as the kernel has it from its daemon.
+/// State of the host's wall clock against the servers of time or the better clock that a daemon compares it with.
 ///
 /// Source: adjtimex(2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,7 +16,7 @@ use std::{
 use signal::{Family, Readings, Signal, row};
 
 use crate::ReadError;
-use crate::counter::Counter;
+use crate::counter::LastCount;
 use crate::tick::{Sensor, Tick};
 use crate::value_file::{integer_at, is_asleep, names_in};
 
@@ -58,7 +58,14 @@ impl Sensor for Gpus {
         for gpu in &mut self.gpus {
             let is_asleep = is_asleep(&gpu.device, tick.text);
             gpu.work.read(tick.at, is_asleep, tick.text, tick.readings);
-            if let Some(memory) = gpu.memory.as_ref().filter(|_| !is_asleep) {
+            if is_asleep {
+                continue;
+            }
+            // A GPU that was asleep before has not said how much memory it has.
+            if gpu.memory.is_none() {
+                gpu.memory = GpuMemory::open(&gpu.device, &gpu.place);
+            }
+            if let Some(memory) = &gpu.memory {
                 memory.read(tick.text, tick.readings);
             }
         }
@@ -71,6 +78,7 @@ struct Gpu {
     place: Vec<u8>,
     device: PathBuf,
     work: GpuWork,
+    /// None until the GPU was awake, and if it does not say.
     memory: Option<GpuMemory>,
 }
 
@@ -78,8 +86,7 @@ impl Gpu {
     fn open(card: &Path) -> Option<Gpu> {
         let device = card.join("device");
         let place = fs::read_link(&device).ok()?.file_name()?.as_bytes().to_owned();
-        let work = GpuWork::open(card, &place)?;
-        Some(Gpu { memory: GpuMemory::open(&device, &place), work, place, device })
+        Some(Gpu { work: GpuWork::open(card, &place)?, place, device, memory: None })
     }
 }
 
@@ -88,7 +95,7 @@ enum GpuWork {
     /// The file has the percentage of time in which the GPU was busy.
     Busy { file: PathBuf, busy: Arc<Signal> },
     /// The file counts the milliseconds in which the GPU was idle.
-    Awake { file: PathBuf, idle: Counter, awake: Arc<Signal> },
+    Awake { file: PathBuf, idle: LastCount, awake: Arc<Signal> },
 }
 
 impl GpuWork {
@@ -98,7 +105,7 @@ impl GpuWork {
             return Some(GpuWork::Busy { file: busy, busy: Signal::labelled(BUSY, place) });
         }
         let file = IDLE_FILES.iter().map(|file| card.join(file)).find(|file| file.exists())?;
-        Some(GpuWork::Awake { file, idle: Counter::default(), awake: Signal::labelled(AWAKE, place) })
+        Some(GpuWork::Awake { file, idle: LastCount::default(), awake: Signal::labelled(AWAKE, place) })
     }
 
     fn read(&mut self, at: Duration, is_asleep: bool, text: &mut Vec<u8>, readings: &mut Readings) {
@@ -109,7 +116,7 @@ impl GpuWork {
             }
             GpuWork::Awake { idle, awake, .. } if is_asleep => {
                 // The counter may stand still meanwhile.
-                *idle = Counter::default();
+                *idle = LastCount::default();
                 readings.push(awake, 0.0);
             }
             GpuWork::Awake { file, idle, awake } => {

@@ -246,6 +246,11 @@ fn gpus_are_named_after_their_places_and_not_asked_while_they_sleep() {
     check_all(&second, "gpu.", &[&amd(1.0, 3.0)[..], &intel(0.001, 0.25)].concat());
     check_all(&third, "gpu.", &[&intel(0.0, 1.0)[..], &[("gpu.0000:03:00.0.busy", 0.0)]].concat());
     assert_eq!(server.host.n_errors(), 0, "{:?}", server.host.last_error());
+
+    // A GPU that sleeps at the start has memory once it is awake.
+    let mut server = Recorded::open("gpu_server");
+    assert_eq!(server.read(2, 0).get("gpu.0000:03:00.0.memory.used"), None);
+    assert_eq!(server.read(0, 1)["gpu.0000:03:00.0.memory.used"], 2.0 * GIB);
 }
 
 #[test]
