@@ -30,6 +30,10 @@ export function quantity(value: number | null | undefined, unit: string, more = 
     case "packets/s":
     case "operations/s":
       return { figure: Math.abs(value) < 10 ? decimals(value, 2 + more) : plain(value, more), unit };
+    case "celsius":
+      return { figure: decimals(value, 1 + more), unit: "°C" };
+    case "watts":
+      return { figure: decimals(value, 2 + more), unit: "W" };
     default:
       return { figure: plain(value, more), unit };
   }

@@ -2,11 +2,13 @@
 
 import type { SeriesInfo } from "./wire.ts";
 
-const ORDER = ["load", "cpu", "pressure", "memory", "net", "disk", "filesystem", "cgroup"];
+const ORDER = ["load", "cpu", "pressure", "memory", "net", "disk", "filesystem", "md", "zfs", "gpu", "temperature", "fan", "power", "files", "conntrack", "clock", "cgroup"];
 /** Signals that are read together with those of another first part. */
 const TOGETHER = new Map([
   ["tasks", "load"],
   ["swap", "memory"],
+  ["rapl", "power"],
+  ["battery", "power"],
 ]);
 const PUSHED = "pushed";
 

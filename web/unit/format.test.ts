@@ -22,6 +22,9 @@ const cases: [string, number | null, string][] = [
   ["0.31 tasks", 0.3149, "tasks"],
   ["0.00 tasks", -0.0001, "tasks"],
   ["−0.50 cores", -0.5, "cores"],
+  ["45.1 °C", 45.123, "celsius"],
+  ["−3.0 °C", -3, "celsius"],
+  ["12.35 W", 12.345678, "watts"],
   ["0 B", 0, "bytes"],
   ["1023 B", 1023, "bytes"],
   ["1.00 KiB", 1023.7, "bytes"],
@@ -64,7 +67,7 @@ test("ticks far from zero and close together can be told apart", () => {
   const gib = 2 ** 30;
   expect(tickTexts([46.875 * gib, 46.890625 * gib], "bytes")).toEqual(["46.88 GiB", "46.89 GiB"]);
   expect(tickTexts([0.4851, 0.4852], "ratio")).toEqual(["48.51 %", "48.52 %"]);
-  expect(tickTexts([12000.1, 12000.2], "watts")).toEqual(["12000.1 watts", "12000.2 watts"]);
+  expect(tickTexts([12000.1, 12000.2], "watts")).toEqual(["12000.1 W", "12000.2 W"]);
   expect(tickTexts([0, 0.5], "ratio")).toEqual(["0 %", "50 %"]);
 });
 

@@ -7,6 +7,7 @@
 #![expect(clippy::disallowed_methods, reason = "this is the room that asks")]
 
 mod backoff;
+mod discipline;
 mod manual;
 mod stopwatch;
 mod ticks;
@@ -16,6 +17,7 @@ use std::time::{Duration, Instant, SystemTime};
 use units::Timestamp;
 
 pub use backoff::Backoff;
+pub use discipline::ClockDiscipline;
 pub use manual::Manual;
 pub use stopwatch::Stopwatch;
 pub use ticks::{Reading, Ticks, monotonic_ns, thread_cpu};

@@ -8,19 +8,19 @@ use signal::{Readings, Signal};
 #[derive(Debug)]
 pub(crate) struct Rate {
     signal: Arc<Signal>,
-    counter: Counter,
+    counter: LastCount,
     per_count: f64,
 }
 
 impl Rate {
     /// `per_count` is what one of the counter's steps is in the unit of the signal: 512 for sectors counted as bytes.
     pub(crate) fn new(signal: Arc<Signal>, per_count: f64) -> Rate {
-        Rate { signal, counter: Counter::default(), per_count }
+        Rate { signal, counter: LastCount::default(), per_count }
     }
 
     /// Forgets the count, as if none had been read yet.
     pub(crate) fn restart(&mut self) {
-        self.counter = Counter::default();
+        self.counter = LastCount::default();
     }
 
     /// Hands out the rate up to `at`, when the counter says `count`, if there is one.
@@ -32,16 +32,16 @@ impl Rate {
 
 /// A counter as it was read last. Its rate needs two reads.
 #[derive(Clone, Copy, Debug, Default)]
-struct Counter {
+pub(crate) struct LastCount {
     last: Option<(Duration, u64)>,
 }
 
-impl Counter {
+impl LastCount {
     /// Returns the growth of the counter per second since the read before, up to `at`, when it stands at `count`.
     ///
     /// None at the first read, when no time has passed, and when the counter went backwards: it was reset or wrapped,
     /// and how far it got before that is unknown.
-    fn rate(&mut self, at: Duration, count: u64) -> Option<f64> {
+    pub(crate) fn rate(&mut self, at: Duration, count: u64) -> Option<f64> {
         let (last_at, last_count) = self.last.replace((at, count))?;
         let elapsed = at.checked_sub(last_at).filter(|elapsed| !elapsed.is_zero())?;
         let grown = count.checked_sub(last_count)?;
@@ -55,7 +55,7 @@ mod tests {
 
     #[track_caller]
     fn check_rates(reads: &[(u64, u64)], expected: &[Option<f64>]) {
-        let mut counter = Counter::default();
+        let mut counter = LastCount::default();
         let rates: Vec<_> =
             reads.iter().map(|&(at_ms, count)| counter.rate(Duration::from_millis(at_ms), count)).collect();
         assert_eq!(rates, expected);

@@ -4,19 +4,28 @@ use std::{fmt, fs, path::Path, time::Duration};
 
 use signal::{Readings, Source};
 
+use crate::battery::Batteries;
 use crate::cgroup::{CgroupCpu, CgroupMemory};
 use crate::cpu::{Cpu, Times};
 use crate::cpu_availability::CpuAvailability;
 use crate::disk::Disks;
 use crate::error::Absence;
 use crate::filesystem::Filesystems;
+use crate::gpu::Gpus;
+use crate::hwmon::Hwmon;
 use crate::hybrid::{Hybrid, SpinningProbe};
 use crate::load::Load;
 use crate::memory::Memory;
 use crate::net::Net;
+use crate::raid::Raids;
+use crate::rapl::Rapl;
 use crate::swap::Swap;
+use crate::table::Tables;
+use crate::throttling::Throttling;
 use crate::tick::{Sensor, Tick};
+use crate::time_sync::TimeSync;
 use crate::watched::{WatchList, WatchedProcesses};
+use crate::zfs::Zfs;
 use crate::{HybridError, HybridSettings, OpenError, ReadError, pressure};
 
 /// A host, seen through the files of its kernel.
@@ -56,7 +65,8 @@ pub struct Absent {
 impl Host {
     /// Finds out what the host offers whose files are under `root`: `/`, or where a tree was recorded.
     ///
-    /// What is not there is listed by [`absent`](Host::absent) and not looked for again.
+    /// What is not there is listed by [`absent`](Host::absent) and not looked for again. Hardware that many hosts do
+    /// not have, such as fans and batteries, is not listed.
     ///
     /// # Errors
     /// [`OpenError::NoProc`] when there is no directory `proc` under `root`.
@@ -73,6 +83,15 @@ impl Host {
         host.add("net.*", Net::open(root));
         host.add("disk.*", Disks::open(root));
         host.add("filesystem.*", Filesystems::open(root));
+        host.sensors.push(Box::new(Tables::open(root)));
+        host.add_some(Raids::open(root));
+        host.add_some(Zfs::open(root));
+        host.add_some(Throttling::open(root));
+        host.add_some(Hwmon::open(root));
+        host.add_some(Rapl::open(root));
+        host.add_some(Gpus::open(root));
+        host.add_some(Batteries::open(root));
+        host.add_some(TimeSync::open(root));
         host.add("cgroup.cpu.*", CgroupCpu::open(root));
         host.add("cgroup.memory.*", CgroupMemory::open(root));
         Ok(host)
@@ -187,6 +206,11 @@ impl Host {
     #[must_use]
     pub fn last_error(&self) -> Option<&ReadError> {
         self.last_error.as_ref()
+    }
+
+    /// Adds a sensor of hardware or of a part of the kernel that many hosts do not have, which is not worth a reason.
+    fn add_some<S: Sensor + Send + 'static>(&mut self, opened: Option<S>) {
+        self.sensors.extend(opened.map(|sensor| Box::new(sensor) as _));
     }
 
     fn add<S: Sensor + Send + 'static>(&mut self, signal: &'static str, opened: Result<S, Absence>) {

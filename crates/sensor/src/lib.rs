@@ -25,6 +25,7 @@
 #![deny(unsafe_code)]
 
 mod availability;
+mod battery;
 mod cgroup;
 mod core_share;
 mod counter;
@@ -34,18 +35,27 @@ mod disk;
 mod error;
 pub mod file;
 mod filesystem;
+mod gpu;
 mod host;
+mod hwmon;
 mod hybrid;
 mod load;
 mod memory;
 mod net;
 mod pressure;
 mod process;
+mod raid;
+mod rapl;
 mod roster;
 mod swap;
+mod table;
 mod task_stat;
+mod throttling;
 mod tick;
+mod time_sync;
+mod value_file;
 mod watched;
+mod zfs;
 
 pub use cgroup::ContainerLimits;
 pub use core_share::CoreShare;

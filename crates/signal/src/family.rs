@@ -43,6 +43,14 @@ pub enum Unit {
     OperationsPerSecond,
     /// Cores of a CPU, in fractions where only part of one is used.
     Cores,
+    /// Degrees Celsius.
+    Celsius,
+    /// Revolutions per minute.
+    RevolutionsPerMinute,
+    /// Watts.
+    Watts,
+    /// A count of things that the signal's name states.
+    Count,
     /// The unit of somebody else's quantity, as in `celsius` or `requests/s`; empty where that is not known.
     Named(Arc<str>),
 }
@@ -68,6 +76,7 @@ pub struct Range {
 impl Range {
     const SHARE: Range = Range { min: Some(0.0), max: Some(1.0) };
     const NOT_NEGATIVE: Range = Range { min: Some(0.0), max: None };
+    const ANY: Range = Range { min: None, max: None };
 
     /// `value`, or the end of the range that it lies beyond.
     #[must_use]
@@ -90,6 +99,10 @@ impl Unit {
             Unit::PacketsPerSecond => "packets/s",
             Unit::OperationsPerSecond => "operations/s",
             Unit::Cores => "cores",
+            Unit::Celsius => "celsius",
+            Unit::RevolutionsPerMinute => "rpm",
+            Unit::Watts => "watts",
+            Unit::Count => "",
             Unit::Named(name) => name,
         }
     }
@@ -225,6 +238,13 @@ const fn gauge(pattern: &'static str, unit: Unit, sentence: &'static str) -> Fam
     listed(pattern, unit, Kind::Gauge, sentence, None)
 }
 
+/// A gauge whose values may be below zero.
+const fn signed_gauge(pattern: &'static str, unit: Unit, sentence: &'static str) -> Family {
+    let mut family = gauge(pattern, unit, sentence);
+    family.range = Range::ANY;
+    family
+}
+
 const fn rate(pattern: &'static str, unit: Unit, sentence: &'static str) -> Family {
     listed(pattern, unit, Kind::Rate, sentence, None)
 }
@@ -243,6 +263,7 @@ const fn listed(
 const fn range_of(unit: &Unit) -> Range {
     match unit {
         Unit::Ratio => Range::SHARE,
+        Unit::Celsius => Range::ANY,
         _ => Range::NOT_NEGATIVE,
     }
 }
@@ -290,6 +311,23 @@ pub static FAMILIES: &[Family] = &[
         "Tasks running or waiting for a core at this moment, not counting the reader.",
     ),
     gauge("tasks.blocked", Unit::Tasks, "Tasks waiting for a disk at this moment."),
+    gauge(
+        "tasks.used",
+        Unit::Ratio,
+        "Share that is taken of the processes and threads that the kernel allows, by number or by memory.",
+    ),
+    gauge("files.open", Unit::Count, "Files that are open in all processes."),
+    gauge(
+        "files.used",
+        Unit::Ratio,
+        "Share that is taken of the files that all processes may have open; absent if there is no limit.",
+    ),
+    gauge("conntrack.entries", Unit::Count, "Connections that the kernel's firewall tracks."),
+    gauge(
+        "conntrack.used",
+        Unit::Ratio,
+        "Share that is taken of the table of tracked connections; new ones are dropped if it is full.",
+    ),
     rate("cpu.busy", Unit::Ratio, "Share of all cores' time that was neither idle nor waiting for a disk."),
     rate("cpu.user", Unit::Ratio, "Share of all cores' time in programs of normal priority, guests included."),
     rate("cpu.nice", Unit::Ratio, "Share of all cores' time in programs of lowered priority, guests included."),
@@ -327,6 +365,16 @@ pub static FAMILIES: &[Family] = &[
         "cpu.{core}.guest_nice",
         Unit::Ratio,
         "Share of this core's time in virtual machines of lowered priority; part of `cpu.{core}.nice`.",
+    ),
+    rate(
+        "cpu.core_throttles",
+        Unit::OperationsPerSecond,
+        "Times per second that a core was slowed down because it was too hot, over all cores.",
+    ),
+    rate(
+        "cpu.package_throttles",
+        Unit::OperationsPerSecond,
+        "Times per second that a processor was slowed down because it was too hot, over all processors.",
     ),
     rate("pressure.cpu.some", Unit::Ratio, "Share of time in which some task was ready to run but had no core."),
     rate("pressure.cpu.full", Unit::Ratio, "Share of time in which no task got a core; the kernel keeps it at 0."),
@@ -418,6 +466,51 @@ pub static FAMILIES: &[Family] = &[
         "Share that is taken of what users other than root can write to a file system, as `df` has it.",
     ),
     gauge("filesystem.{mountpoint}.inodes_used", Unit::Ratio, "Share of a file system's inodes that are taken."),
+    gauge("md.{array}.degraded", Unit::Count, "Disks that a software RAID (md) lacks: 0 if it is whole."),
+    gauge("zfs.arc.size", Unit::Bytes, "Memory that the cache of ZFS (ARC) takes."),
+    gauge("zfs.arc.limit", Unit::Bytes, "Most memory that the cache of ZFS (ARC) may take."),
+    rate("zfs.arc.hits", Unit::Ratio, "Share of the reads from ZFS that its cache (ARC) answered."),
+    gauge(
+        "temperature.{sensor}",
+        Unit::Celsius,
+        "Temperature that a sensor of the hardware shows, named after its chip and its place.",
+    ),
+    gauge("fan.{sensor}", Unit::RevolutionsPerMinute, "Speed of a fan."),
+    gauge("power.{sensor}", Unit::Watts, "Power that a sensor of the hardware shows."),
+    rate(
+        "rapl.{zone}.power",
+        Unit::Watts,
+        "Power of a processor, of a part of it, of memory or of the platform, as the processor counts energy (RAPL).",
+    ),
+    gauge("gpu.{gpu}.busy", Unit::Ratio, "Share of time in which a GPU by AMD computed, as its driver has it."),
+    rate(
+        "gpu.{gpu}.awake",
+        Unit::Ratio,
+        "Share of time in which a GPU by Intel was not in its idle state: no less than it was busy.",
+    ),
+    gauge("gpu.{gpu}.memory.used", Unit::Bytes, "Memory of a GPU by AMD that is taken."),
+    gauge("gpu.{gpu}.memory.available", Unit::Bytes, "Memory of a GPU by AMD that is not taken."),
+    gauge("battery.{battery}.charge", Unit::Ratio, "Charge of a battery, as a share of what it can hold."),
+    gauge(
+        "battery.{battery}.power",
+        Unit::Watts,
+        "Power that a battery gives or takes, whichever it does at this moment.",
+    ),
+    gauge(
+        "clock.synchronized",
+        Unit::Ratio,
+        "Whether the kernel has the wall clock synchronized, as by an NTP daemon: 1 if so, else 0.",
+    ),
+    signed_gauge(
+        "clock.offset",
+        Unit::Seconds,
+        "Offset of the wall clock that the kernel is still to correct, as its NTP daemon measured it.",
+    ),
+    gauge(
+        "clock.max_error",
+        Unit::Seconds,
+        "Bound on the error of the wall clock, which grows until the NTP daemon sets it again.",
+    ),
     rate("cgroup.cpu.used", Unit::Cores, "Cores that the container uses."),
     gauge(
         "cgroup.cpu.limit",

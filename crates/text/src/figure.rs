@@ -11,6 +11,8 @@ pub fn format(value: f64, unit: &str) -> String {
         "bytes" => scaled(value, 1024.0, &BINARY, ""),
         "bytes/s" => scaled(value, 1024.0, &BINARY, "/s"),
         "seconds" => seconds(value),
+        "celsius" => format(value, "°C"),
+        "watts" => format(value, "W"),
         _ if value.abs() < 10_000.0 => format!("{} {unit}", number(value)),
         _ => format!("{} {unit}", scaled(value, 1000.0, &DECIMAL, "")),
     }
@@ -25,6 +27,8 @@ pub fn format_short(value: f64, unit: &str) -> String {
         "" | "bytes" | "bytes/s" | "seconds" => return format(value, unit),
         "packets/s" => "pkt/s",
         "operations/s" => "op/s",
+        "celsius" => "°C",
+        "watts" => "W",
         unit => unit,
     };
     if value.abs() < 10_000.0 {
@@ -206,6 +210,7 @@ mod tests {
         let shown = [(0.123, "ratio"), (1.966, "tasks"), (12_345.0, "packets/s"), (8.0, "operations/s"), (3.0, "")]
             .map(|(value, unit)| format_short(value, unit));
         assert_eq!(shown, ["12.3 %", "1.97 tasks", "12.3 kpkt/s", "8.00 op/s", "3.00"]);
+        assert_eq!(["celsius", "watts"].map(|unit| format_short(-3.0, unit)), ["-3.00 °C", "-3.00 W"]);
     }
 
     #[test]
@@ -213,6 +218,9 @@ mod tests {
         check(12_345.0, "packets/s", "12.3 k packets/s");
         check(999.9, "packets/s", "999.9 packets/s");
         check(3.0, "cores", "3.00 cores");
+        check(45.123, "celsius", "45.12 °C");
+        check(2412.0, "rpm", "2412 rpm");
+        check(12_345.0, "watts", "12.3 k W");
     }
 
     #[test]

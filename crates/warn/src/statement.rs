@@ -160,6 +160,8 @@ impl Statement {
             "ratio" if is_percent => Some(self.number / 100.0),
             "percent" | "%" if is_percent => Some(self.number),
             "bytes" | "bytes/s" => of_bytes(),
+            "celsius" if given == "°C" => Some(self.number),
+            "watts" if given == "W" => Some(self.number),
             _ => None,
         };
         line.ok_or_else(|| StatementError::Unit {
@@ -320,6 +322,8 @@ mod tests {
         check_line("x > 0.9", "ratio", 0.9);
         check_line("x > 500MB", "bytes", 5e8);
         check_line("x > 2 MiB/s", "bytes/s", 2_097_152.0);
+        check_line("x > 80 °C", "celsius", 80.0);
+        check_line("x > 15W", "watts", 15.0);
         check_line("x > 1.5 GB", "bytes", 1.5e9);
         check_line("x > 3 celsius", "celsius", 3.0);
         check_line("x > 3", "", 3.0);

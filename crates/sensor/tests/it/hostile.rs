@@ -7,7 +7,7 @@ use signal::Readings;
 use crate::scene::{Written, read};
 
 /// Every file that is read, with the beginnings of its lines.
-const FILES: [(&str, &[&str]); 24] = [
+const FILES: [(&str, &[&str]); 46] = [
     ("proc/stat", &["cpu ", "cpu0", "cpu1", "procs_running", "procs_blocked"]),
     ("proc/loadavg", &["0.5 0.25 7.00 1/2"]),
     ("proc/meminfo", &["MemAvailable:", "SwapTotal:", "SwapFree:"]),
@@ -35,6 +35,28 @@ const FILES: [(&str, &[&str]); 24] = [
         "proc/self/mountinfo",
         &["27 1 254:0 / / rw - ext4 a rw", "28 27 0:9 / /p\\012q rw - tmpfs", "29 27 8:1 / /../.. rw -"],
     ),
+    ("proc/sys/fs/file-nr", &[""]),
+    ("proc/sys/kernel/pid_max", &[""]),
+    ("proc/sys/net/netfilter/nf_conntrack_count", &[""]),
+    ("proc/sys/net/netfilter/nf_conntrack_max", &[""]),
+    ("proc/spl/kstat/zfs/arcstats", &["hits 4", "misses 4", "size 4", "c_max 4"]),
+    ("sys/block/md0/md/degraded", &[""]),
+    ("sys/class/hwmon/hwmon0/name", &["a", ""]),
+    ("sys/class/hwmon/hwmon0/temp1_input", &["", "-5"]),
+    ("sys/class/hwmon/hwmon0/temp1_label", &["a b", "\u{1b}[2J"]),
+    ("sys/class/hwmon/hwmon0/temp2_input", &[""]),
+    ("sys/class/hwmon/hwmon0/temp2_label", &["a b"]),
+    ("sys/class/hwmon/hwmon1/name", &["a", "a a"]),
+    ("sys/class/hwmon/hwmon1/temp1_input", &[""]),
+    ("sys/class/thermal/thermal_zone0/type", &["a", "a 1"]),
+    ("sys/class/thermal/thermal_zone0/temp", &[""]),
+    ("sys/class/powercap/intel-rapl:0/name", &["a"]),
+    ("sys/class/powercap/intel-rapl:0/energy_uj", &[""]),
+    ("sys/class/powercap/intel-rapl:0/max_energy_range_uj", &[""]),
+    ("sys/class/power_supply/BAT0/type", &["Battery"]),
+    ("sys/class/power_supply/BAT0/capacity", &[""]),
+    ("sys/class/power_supply/BAT0/current_now", &["", "-9223372036854775808"]),
+    ("sys/class/power_supply/BAT0/voltage_now", &[""]),
 ];
 
 /// Numbers as the kernel writes them, the greatest among them.
@@ -68,13 +90,15 @@ fn wrong(beginnings: &'static [&'static str]) -> impl Strategy<Value = String> {
     (select(beginnings), counts).prop_map(|(beginning, counts)| format!("{beginning} {}\n", counts.join(" ")))
 }
 
-/// What a file may say: noise, some of its lines in any order and wrong, or each of them once.
+/// What a file may say: noise, some of its lines in any order and wrong, each of them once, or one number or none.
 fn text(beginnings: &'static [&'static str]) -> impl Strategy<Value = Vec<u8>> {
     let each_once: Vec<_> = beginnings.iter().map(|beginning| right(beginning)).collect();
     prop_oneof![
         1 => vec(any::<u8>(), 0..200),
         2 => vec(wrong(beginnings), 0..8).prop_map(|lines| lines.concat().into_bytes()),
         4 => each_once.prop_map(|lines| lines.concat().into_bytes()),
+        4 => (select(beginnings), prop_oneof![Just(""), select(COUNTS)])
+            .prop_map(|(beginning, count)| format!("{beginning} {count}\n").into_bytes()),
     ]
 }
 

@@ -1,6 +1,7 @@
 //! The sensors on recorded and on made-up hosts.
 
 mod cpu_availability;
+mod hardware;
 mod hostile;
 mod process;
 mod recorded;
