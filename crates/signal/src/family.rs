@@ -504,7 +504,7 @@ pub static FAMILIES: &[Family] = &[
     signed_gauge(
         "clock.offset",
         Unit::Seconds,
-        "Offset of the wall clock that the kernel is still to correct, as its NTP daemon measured it.",
+        "Offset that the kernel is still to correct, as its NTP daemon measured it; positive if the wall clock is behind.",
     ),
     gauge(
         "clock.max_error",

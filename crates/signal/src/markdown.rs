@@ -29,7 +29,8 @@ if no chip has a temperature. At most 64 sensors of each kind are read, the firs
 disks from spinning down. A device that is suspended is not asked; in some versions of the kernel, being asked keeps a GPU from being suspended. `rapl.*` needs the right
 to read `energy_uj`, which only root has since kernel 5.10.
 
-`clock.*` is what the kernel has from its NTP daemon, as adjtimex(2) returns it, and is read with `--root /` only. `conntrack.*` is about the network that the node is in.
+`clock.*` is what the kernel has from its NTP daemon, as adjtimex(2) returns it, and is read with `--root /` only. `clock.offset` is 0 if the daemon corrects
+the clock by its frequency alone, as chrony does. `conntrack.*` is about the network that the node is in.
 
 In a name, bytes that are not text, control characters and the backslash are written as `\\xNN`.
 
