@@ -48,8 +48,8 @@ pub struct Ask {
     subject: String,
 
     /// List the resources of all hosts that the node knows which will be exhausted within 14 days, soonest first: file
-    /// systems and inodes of which 95 % are used, and memory of which 5 % is left. Each is looked ahead for three
-    /// times the time for which it is known
+    /// systems, inodes, open files, tasks and tracked connections of which 95 % are used, memory and batteries of which
+    /// 5 % is left. Each is looked ahead for three times the time for which it is known
     #[arg(long, conflicts_with_all = ["subject", "horizon", "confidence", "within", "lasting", "why", "no_season"])]
     soonest: bool,
 

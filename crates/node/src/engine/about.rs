@@ -113,13 +113,20 @@ impl About {
     }
 
     /// Returns the line beyond which the resource of the signal is as good as exhausted; `None` if there is no such
-    /// resource, or its size is not known.
-    pub(crate) fn exhausted_at(&self) -> Option<(Comparison, f64)> {
+    /// resource, or its size is not known. `last_of` returns the last value of a series.
+    pub(crate) fn exhausted_at(&self, last_of: impl Fn(&str) -> Option<f64>) -> Option<(Comparison, f64)> {
         let Origin::Sensor { signal, .. } = &self.origin else { return None };
         match &*signal.family().pattern {
-            "filesystem.{mountpoint}.used" | "filesystem.{mountpoint}.inodes_used" => Some((Comparison::Above, FULL)),
-            "memory.available" | "cgroup.memory.available" => {
-                Some((Comparison::Below, (1.0 - FULL) * signal.range().max?))
+            "filesystem.{mountpoint}.used"
+            | "filesystem.{mountpoint}.inodes_used"
+            | "files.used"
+            | "tasks.used"
+            | "conntrack.used" => Some((Comparison::Above, FULL)),
+            "battery.{battery}.charge" => Some((Comparison::Below, 1.0 - FULL)),
+            "memory.available" => Some((Comparison::Below, (1.0 - FULL) * signal.range().max?)),
+            "cgroup.memory.available" => {
+                let limit = last_of(&format!("{}limit", self.id.strip_suffix("available")?))?;
+                Some((Comparison::Below, (1.0 - FULL) * limit))
             }
             _ => None,
         }
@@ -297,6 +304,21 @@ mod tests {
         assert_eq!(concern("filesystem.{mountpoint}.used", Some("/")), Concern::Above(FULL));
         assert_eq!(concern("filesystem.{mountpoint}.available", Some("/")), Concern::Nothing);
         assert_eq!(concern("load.1m", None), Concern::Usual);
+    }
+
+    #[test]
+    fn a_resource_whose_size_is_not_known_is_never_exhausted() {
+        let line = |pattern, label| about(pattern, label).exhausted_at(|_| None).map(|(comparison, _)| comparison);
+        assert_eq!(line("conntrack.used", None), Some(Comparison::Above));
+        assert_eq!(line("battery.{battery}.charge", Some("BAT0")), Some(Comparison::Below));
+        assert_eq!((line("memory.available", None), line("load.1m", None)), (None, None));
+        let sized = Arc::unwrap_or_clone(Signal::only(family_of("memory.available").unwrap())).up_to(200.0);
+        let origin = Origin::Sensor { signal: sized, feed: None };
+        let (comparison, line) = About { origin, ..about("load.1m", None) }.exhausted_at(|_| None).unwrap();
+        assert!(comparison == Comparison::Below && (line - 10.0).abs() < 1e-9, "{line}");
+        let limit = |id: &str| (id == "cgroup.memory.limit").then_some(100.0);
+        let (_, line) = about("cgroup.memory.available", None).exhausted_at(limit).unwrap();
+        assert!((line - 5.0).abs() < 1e-9, "{line}");
     }
 
     #[test]

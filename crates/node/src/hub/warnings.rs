@@ -101,8 +101,9 @@ impl Hub {
     /// The signals of resources that can be exhausted.
     pub(crate) fn resources(&self) -> Vec<Resource> {
         let engine = self.engine();
+        let last_of = |id: &str| Some(engine.get(id)?.last_value()).filter(|value| !value.is_nan());
         let of = |about: &About| {
-            let (comparison, line) = about.exhausted_at()?;
+            let (comparison, line) = about.exhausted_at(last_of)?;
             let (id, host) = (Arc::clone(&about.id), about.host().cloned());
             Some(Resource { id, host, created: about.created, comparison, line })
         };
