@@ -36,17 +36,17 @@ fn row(resource: &api::Exhaustion) -> [String; 8] {
     // More digits than minutes have no meaning.
     let at = |seconds| (end + duration(seconds)).floor_to(Duration::from_secs(60)).to_string();
     let spent = |seconds: Option<f64>| seconds.map_or_else(|| format!("more than {}", length(*within_seconds)), length);
-    let (moment, wait, interval) = match after.p50_seconds {
-        _ if *is_exhausted => ("now".to_owned(), String::new(), String::new()),
+    let (moment, wait, interval, probability) = match after.p50_seconds {
+        _ if *is_exhausted => ("now".to_owned(), String::new(), String::new(), String::new()),
         seconds => (
             seconds.map_or_else(|| format!("after {}", at(*within_seconds)), at),
             spent(seconds),
             format!("{} to {}", spent(after.p10_seconds), spent(after.p90_seconds)),
+            format!("{} in {}", chance(*probability), length(*within_seconds)),
         ),
     };
-    let line = format!("{} {}", if *rises { '>' } else { '<' }, figure::format(*line, unit));
-    let probability = format!("{} in {}", chance(*probability), length(*within_seconds));
-    [id.clone(), host.clone(), moment, wait, interval, probability, line, figure::format(*last, unit)]
+    let line = format!("{} {}", if *rises { '>' } else { '<' }, figure::format_short(*line, unit));
+    [id.clone(), host.clone(), moment, wait, interval, probability, line, figure::format_short(*last, unit)]
 }
 
 #[cfg(test)]
@@ -84,10 +84,10 @@ mod tests {
         let list =
             api::ExhaustionList { resources: vec![over, soon, perhaps], n_lasting: 4, n_too_young: 1, n_silent: 0 };
         expect_test::expect![[r#"
-            SIGNAL              HOST  EXHAUSTED AT                IN             80 % INTERVAL        PROBABILITY  LINE    NOW
-            b�                  db1   now                                                             93 % in 14d  > 0.95  0.97
-            filesystem./.used   db1   1970-01-04T01:00:00Z        3d             2d to 5d 12h         93 % in 14d  > 0.95  0.87
-            filesystem./a.used  db1   after 1970-01-15T01:00:00Z  more than 14d  9d to more than 14d  20 % in 14d  > 0.95  0.87
+            SIGNAL              HOST  EXHAUSTED AT                IN             80 % INTERVAL        PROBABILITY  LINE      NOW
+            b�                  db1   now                                                                          > 95.0 %  97.0 %
+            filesystem./.used   db1   1970-01-04T01:00:00Z        3d             2d to 5d 12h         93 % in 14d  > 95.0 %  87.0 %
+            filesystem./a.used  db1   after 1970-01-15T01:00:00Z  more than 14d  9d to more than 14d  20 % in 14d  > 95.0 %  87.0 %
             Others: 4 will probably last, 1 known for too short a time.
         "#]]
         .assert_eq(&soonest(&list));
