@@ -78,9 +78,9 @@ test("what runs out within days has a line, unless it has one already or is exha
     ...more,
   });
   const never = { p10_seconds: 172_800, p50_seconds: null, p90_seconds: null };
-  const resources = [resource("a", { is_exhausted: true }), resource("soon"), resource("told"), resource("c", { after: never })];
-  const told = { id: "told", unit: "ratio", rises: true, line: 0.95, within_seconds: 1, probability: 1, base_rate: 0, after: never };
-  const lines = linesOfDays(resources, warnings({ excursions: [told] }));
+  const resources = [resource("a", { is_exhausted: true }), resource("soon"), resource("soonest"), resource("c", { after: never })];
+  const excursion = { id: "soonest", unit: "ratio", rises: true, line: 0.95, within_seconds: 1, probability: 1, base_rate: 0, after: never };
+  const lines = linesOfDays(resources, warnings({ excursions: [excursion] }));
   expect(lines.map(({ what, says }) => `${what} ${says}`)).toEqual([
     "soon rises above 95.0 % at 2026-12-03 07:00 (80 %: 2026-12-02 07:00 to later), 93 % by 2026-12-14 07:00",
   ]);

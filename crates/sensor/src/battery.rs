@@ -11,8 +11,9 @@ use std::{
 use signal::{Family, Signal, row};
 
 use crate::ReadError;
+use crate::device::Devices;
 use crate::tick::{Sensor, Tick};
-use crate::value_file::{Devices, ValueFile, integer_at, names_in, word_at};
+use crate::value_file::{ValueFile, integer_at, names_in, word_at};
 
 const CHARGE: &Family = row("battery.{battery}.charge");
 const POWER: &Family = row("battery.{battery}.power");

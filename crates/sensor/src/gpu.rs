@@ -17,8 +17,9 @@ use signal::{Family, Readings, Signal, row};
 
 use crate::ReadError;
 use crate::counter::LastCount;
+use crate::device::is_asleep;
 use crate::tick::{Sensor, Tick};
-use crate::value_file::{integer_at, is_asleep, names_in};
+use crate::value_file::{integer_at, names_in};
 
 const BUSY: &Family = row("gpu.{gpu}.busy");
 const AWAKE: &Family = row("gpu.{gpu}.awake");

@@ -65,8 +65,8 @@ pub struct Absent {
 impl Host {
     /// Finds out what the host offers whose files are under `root`: `/`, or where a tree was recorded.
     ///
-    /// What is not there is listed by [`absent`](Host::absent) and not looked for again. Hardware that many hosts do
-    /// not have, such as fans and batteries, is not listed.
+    /// Signals that are missing are listed by [`absent`](Host::absent) and not looked for again, without those of
+    /// hardware that many hosts do not have, such as fans and batteries.
     ///
     /// # Errors
     /// [`OpenError::NoProc`] when there is no directory `proc` under `root`.

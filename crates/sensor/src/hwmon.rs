@@ -14,8 +14,9 @@ use std::{
 use signal::{Family, Signal, row};
 
 use crate::ReadError;
+use crate::device::{Devices, is_asleep};
 use crate::tick::{Sensor, Tick};
-use crate::value_file::{Devices, ValueFile, integer_at, is_asleep, names_in, word_at};
+use crate::value_file::{ValueFile, integer_at, names_in, word_at};
 
 const TEMPERATURE: &Family = row("temperature.{sensor}");
 const FAN: &Family = row("fan.{sensor}");

@@ -31,6 +31,7 @@ mod core_share;
 mod counter;
 mod cpu;
 mod cpu_availability;
+mod device;
 mod disk;
 mod error;
 pub mod file;

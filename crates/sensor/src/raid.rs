@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use signal::{Family, Signal, row};
 
 use crate::ReadError;
+use crate::device::Devices;
 use crate::tick::{Sensor, Tick};
-use crate::value_file::{Devices, ValueFile, names_in};
+use crate::value_file::{ValueFile, names_in};
 
 const DEGRADED: &Family = row("md.{array}.degraded");
 

@@ -5,6 +5,7 @@
 //! exporter (`feed`). Nothing in here reads a file or a clock.
 #![forbid(unsafe_code)]
 
+mod families;
 mod family;
 mod glob;
 mod markdown;
@@ -14,7 +15,8 @@ mod selection;
 mod signal;
 mod source;
 
-pub use family::{FAMILIES, Family, Kind, Range, Unit, family_of_signal, row};
+pub use families::{FAMILIES, family_of_signal, row};
+pub use family::{Family, Kind, Range, Unit};
 pub use glob::{Glob, GlobError};
 pub use markdown::signals_markdown;
 pub use names::{label_name, metric_name};

@@ -7,7 +7,7 @@ use crate::{FAMILIES, Family};
 const HEAD: &str = "\
 # Signals
 
-Everything that can be measured. Generated from the table in `crates/signal/src/family.rs`; a test compares the two.
+Everything that can be measured. Generated from the table in `crates/signal/src/families.rs`; a test compares the two.
 
 A name in braces stands for each core, interface, disk, device or place where a file system is mounted, and `{watched}` for each entry of `foretop up --watch`. *Kind* is `gauge`
 for a value that is read as it is, and `rate` for the change of a counter over the time between two readings. A rate has no value at the first reading, after a reset of
@@ -22,8 +22,8 @@ is its usage less what the kernel reclaims before it kills: active and inactive 
 files only). `cgroup.memory.available` is the smallest rest up to the limit (`memory.max`, not `memory.high`) over the group and those above it, and like
 `cgroup.memory.limit` it is absent if no limit is below the memory of the host. `cgroup.memory.pressure` is that of version 2 only.
 
-Signals of hardware are there if the host has the hardware and the node may read it; nothing says that they are not. Devices that come later are found within a minute,
-but for GPUs and the counters of processors, which are looked for at the start. `{sensor}` is the chip's name and the sensor's label, or its number if it has no label:
+Signals of hardware exist if the host has the hardware and the node may read it; they are not listed among absent signals. Devices that come later are found within a
+minute, except for GPUs and the counters of processors, which are looked for at the start. `{sensor}` is the chip's name and the sensor's label, or its number if it has no label:
 `temperature.coretemp Package id 0`. If several chips have one name, the device of each follows it, such as the place on the bus of an NVMe disk. Thermal zones are read
 if no chip has a temperature. At most 64 sensors of each kind are read, the first ones of each chip first. Chips `drivetemp` are left out because asking them keeps some
 disks from spinning down. A device that is suspended is not asked; in some versions of the kernel, being asked keeps a GPU from being suspended. `rapl.*` needs the right

@@ -47,9 +47,9 @@ pub struct Ask {
     )]
     subject: String,
 
-    /// List the resources of all hosts that the node knows which will be exhausted within 14 days, soonest first: file
-    /// systems, inodes, open files, tasks and tracked connections of which 95 % are used, memory and batteries of which
-    /// 5 % is left. Each is looked ahead for three times the time for which it is known
+    /// List what runs out within 14 days, soonest first, on this host and those that the node follows: file systems,
+    /// inodes, open files, tasks and tracked connections (95 % used), memory and batteries (5 % left). None is looked
+    /// ahead for longer than three times its known past
     #[arg(long, conflicts_with_all = ["subject", "horizon", "confidence", "within", "lasting", "why", "no_season"])]
     soonest: bool,
 

@@ -2,6 +2,7 @@
 
 mod feeds;
 mod remote_write;
+mod sections;
 mod service;
 mod settings;
 mod streams;

@@ -116,12 +116,11 @@ impl About {
     /// resource, or its size is not known. `last_of` returns the last value of a series.
     pub(crate) fn exhausted_at(&self, last_of: impl Fn(&str) -> Option<f64>) -> Option<(Comparison, f64)> {
         let Origin::Sensor { signal, .. } = &self.origin else { return None };
+        if let Concern::Above(line) = self.concern() {
+            return Some((Comparison::Above, line));
+        }
         match &*signal.family().pattern {
-            "filesystem.{mountpoint}.used"
-            | "filesystem.{mountpoint}.inodes_used"
-            | "files.used"
-            | "tasks.used"
-            | "conntrack.used" => Some((Comparison::Above, FULL)),
+            "files.used" | "tasks.used" | "conntrack.used" => Some((Comparison::Above, FULL)),
             "battery.{battery}.charge" => Some((Comparison::Below, 1.0 - FULL)),
             "memory.available" => Some((Comparison::Below, (1.0 - FULL) * signal.range().max?)),
             "cgroup.memory.available" => {

@@ -27,7 +27,7 @@ const KNOWN_MIN: Duration = Duration::from_secs(3600);
 #[derive(Debug, Default)]
 pub(crate) struct Exhaustions(BTreeMap<Arc<str>, (Timestamp, Found)>);
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 enum Found {
     Young,
     Lasting,
@@ -50,40 +50,35 @@ impl Exhaustions {
     /// Looks at the resources of which a step has ended since the last look. Blocks while the store is read.
     pub(crate) fn look(&mut self, hub: &Hub) -> Result<api::ExhaustionList, QueryError> {
         let now = hub.now();
-        let resources = hub.resources();
-        self.0.retain(|id, _| resources.iter().any(|resource| resource.id == *id));
-        let mut list = api::ExhaustionList { resources: Vec::new(), n_lasting: 0, n_too_young: 0, n_silent: 0 };
-        for resource in resources {
+        let (mut n_lasting, mut n_too_young, mut n_silent) = (0, 0, 0);
+        let mut resources = Vec::new();
+        let mut before = std::mem::take(&mut self.0);
+        for resource in hub.resources() {
+            // A forecast from what was known long ago is none.
             if hub.no_sample_since(&Expression::from(&*resource.id), now).is_some() {
-                // What was known long ago is no reason to tell now.
-                list.n_silent += 1;
+                n_silent += 1;
                 continue;
             }
-            let known = self.0.get(&resource.id).filter(|(until, _)| now < *until).map(|(_, found)| found.clone());
-            let found = match known {
-                Some(found) => found,
-                None => {
-                    let (until, found) = resource.look(hub, now)?;
-                    self.0.insert(Arc::clone(&resource.id), (until, found.clone()));
-                    found
-                }
+            let known = match before.remove(&resource.id).filter(|(until, _)| now < *until) {
+                Some(known) => known,
+                None => resource.look(hub, now)?,
             };
-            match found {
-                Found::Young => list.n_too_young += 1,
-                Found::Lasting => list.n_lasting += 1,
-                Found::Exhausted(found) => list.resources.push(*found),
+            match &known.1 {
+                Found::Young => n_too_young += 1,
+                Found::Lasting => n_lasting += 1,
+                Found::Exhausted(found) => resources.push((**found).clone()),
             }
+            self.0.insert(resource.id, known);
         }
-        // One of which not even a half of the futures are exhausted in time comes after all others, and is a matter of
-        // probability.
+        // Without a median, the event is improbable, and its time is not known.
         let after = |one: &api::Exhaustion| match one.is_exhausted {
             true => 0.0,
             false => one.after.p50_seconds.unwrap_or(f64::INFINITY),
         };
-        list.resources.sort_by(|one, other| {
+        resources.sort_by(|one, other| {
             after(one).total_cmp(&after(other)).then(other.probability.total_cmp(&one.probability))
         });
-        Ok(list)
+        Ok(api::ExhaustionList { resources, n_lasting, n_too_young, n_silent })
     }
 }
 
@@ -98,6 +93,8 @@ impl Resource {
         let past = match hub.pasts_even_if_young(&Expression::from(&*self.id), horizon) {
             Ok(past) => past,
             Err(QueryError::TooYoung { step, .. }) => return Ok((now + step, Found::Young)),
+            // It has gone since it was listed.
+            Err(QueryError::UnknownSeries { .. }) => return Ok((now, Found::Young)),
             Err(error) => return Err(error),
         };
         let Resource { comparison, line, .. } = *self;

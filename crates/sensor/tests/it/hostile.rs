@@ -98,7 +98,7 @@ fn wrong(beginnings: &'static [&'static str]) -> impl Strategy<Value = String> {
     (select(beginnings), counts).prop_map(|(beginning, counts)| format!("{beginning} {}\n", counts.join(" ")))
 }
 
-/// What a file may say: noise, some of its lines in any order and wrong, each of them once, or one number or none.
+/// Texts of a file: noise, some of its lines in any order and wrong, each of them once, one number, or nothing.
 fn text(beginnings: &'static [&'static str]) -> impl Strategy<Value = Vec<u8>> {
     let each_once: Vec<_> = beginnings.iter().map(|beginning| right(beginning)).collect();
     prop_oneof![
