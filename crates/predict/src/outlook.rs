@@ -10,8 +10,9 @@
 //! yesterday" are all special cases, at each lead the one that has been right. Weights are held to those of the next
 //! shorter lead where there are few samples. Errors count by their size rather than their square, so that forecasts are
 //! medians. Beside the regression stand one that is held to nothing but the season, the last sample, and the last
-//! sample at the same phase, with the trend that a week has in both halves; they share the forecast by their recent
-//! errors.
+//! sample at the same phase, with the trend that a week has in both halves, and the straight line that a series has
+//! followed since it began, if it has; they share the forecast by their recent errors. At leads of which no error is
+//! known, only that line leads on, for about as long as it has lasted.
 //!
 //! Errors are counted at each lead as they come in, in an interval's usual way. Until twice a lead has passed, they are
 //! expected to be as large as a random walk's that errs at the next shorter lead as was seen. A path is one draw of all
@@ -64,6 +65,7 @@ use rung::{N_CANDIDATES, OF_ENSEMBLE, OF_LAST, OF_LONG_NAIVE, OF_NAIVE, Rung, Sa
 use scale::{Spread, Transform};
 use season::{N_SEASON, Season, Step};
 use shift::Shift;
+use view::OutlookView;
 
 pub use calendar::Calendar;
 pub use joint::Joint;
@@ -456,10 +458,11 @@ impl Outlook {
         let mut of_last = 1.0;
         let long = self.periods().0[1];
         let is_long_known = long > 0.0 && self.clock as f64 > N_LONG_PERIODS_MIN * long;
+        let has_line = self.level.line().is_some();
         for rung in &mut self.rungs {
             // After a whole period the last sample seems good again, only because it has the same phase.
             let is_within_half = self.seasonal.is_none_or(|season| 2.0 * (rung.lead as f64) < season.period);
-            rung.weigh(if is_within_half { 1.0 } else { of_last }, is_long_known);
+            rung.weigh(if is_within_half { 1.0 } else { of_last }, is_long_known, has_line);
             if is_within_half {
                 of_last = rung.weights[OF_LAST];
             }
@@ -470,16 +473,17 @@ impl Outlook {
         if !self.is_begun() {
             return;
         }
-        let origin = self.clock - 1;
+        let (origin, line) = (self.clock - 1, self.line());
         for idx in 0..self.rungs.len() {
             let rung = &self.rungs[idx];
             if !rung.is_due(origin) {
                 continue;
             }
             let (mut features, naive) = self.features(rung.lead);
-            let of_ensemble = self.view(ensemble).ensemble_at(rung.lead);
-            let mut candidates = self.candidates(&features, naive, of_ensemble, &rung.lasting, &rung.plain);
-            let own = dot(&candidates, &rung.weights);
+            let view = OutlookView { outlook: self, ensemble, line };
+            let beside = [view.ensemble_at(rung.lead), view.line_at(rung.lead)];
+            let mut candidates = self.candidates(&features, naive, beside, &rung.lasting, &rung.plain);
+            let own = view.onward(rung.lead).unwrap_or_else(|| dot(&candidates, &rung.weights));
             if self.seasonal.is_some_and(|season| ((self.clock + rung.lead as u64) as f64) < season.period) {
                 // Until a phase comes again, the last sample there is worth no more than the mean.
                 (candidates[OF_NAIVE], candidates[OF_LONG_NAIVE]) = (self.level.mean(), self.level.mean());
@@ -525,14 +529,16 @@ impl Outlook {
         &self,
         features: &[f64; N_FEATURES],
         naive: [Option<f64>; 2],
-        ensemble: Option<f64>,
+        [ensemble, line]: [Option<f64>; 2],
         lasting: &[f64; N_FEATURES],
         plain: &[f64; N_FEATURES],
     ) -> [f64; N_CANDIDATES] {
         let by = |coefficients| self.level.mean() + dot(features, coefficients);
         let lasting = by(lasting);
         let short = naive[0].unwrap_or(lasting);
-        [lasting, by(plain), self.level.last(), short, naive[1].unwrap_or(short), ensemble.unwrap_or(lasting)]
+        let last = self.level.last();
+        let ensemble = ensemble.unwrap_or(lasting);
+        [lasting, by(plain), last, short, naive[1].unwrap_or(short), ensemble, line.unwrap_or(last)]
     }
 }
 

@@ -18,12 +18,12 @@ struct Format {
 const PREDICTOR: Format = Format {
     what: "predictor",
     magic: *b"FTPS",
-    version: 8,
+    version: 9,
     refusal: |n_bytes| RestoreError::NotAPredictor { n_bytes },
 };
 
 const LIVE: Format =
-    Format { what: "series", magic: *b"FTLV", version: 7, refusal: |n_bytes| RestoreError::NotASeries { n_bytes } };
+    Format { what: "series", magic: *b"FTLV", version: 8, refusal: |n_bytes| RestoreError::NotASeries { n_bytes } };
 
 /// The reason why bytes are not what they should be.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

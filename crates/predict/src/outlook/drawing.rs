@@ -54,9 +54,9 @@ impl<'a> Drawing<'a> {
         let (of_lasting, of_passing) = ((1.0 - share).sqrt(), share.sqrt());
         let Place { below, above, share } = outlook.place_of_errors(lead);
         let (near, far) = (&self.errors[below], &self.errors[above]);
-        let standard = Normal::standard();
+        let (standard, centre) = (Normal::standard(), outlook.centre(lead, said));
         let values = self.lasting.iter().zip(&self.passing).map(|(lasting, passing)| {
-            let central = outlook.drift().map_or(said, |drift| drift(lead, standard.cdf(*lasting)));
+            let central = centre(standard.cdf(*lasting));
             let normal = of_lasting * lasting + of_passing * passing;
             let error = between(near.at(normal), far.at(normal), share);
             outlook.nearest(outlook.transform.to_value(central + error))

@@ -3,6 +3,7 @@
 use statistics::Interval;
 use units::Confidence;
 
+use super::drift::Drift;
 use super::rung::Persistence;
 use super::view::OutlookView;
 use super::{Outlook, Paths, Scale};
@@ -61,14 +62,14 @@ impl Outlook {
     }
 
     /// Returns what is forecast from here; `None` while there are too few samples.
-    fn ready(&self) -> Option<OutlookView<'_>> {
+    pub(super) fn ready(&self) -> Option<OutlookView<'_>> {
         self.is_ready().then(|| self.view(&[]))
     }
 
     /// Returns what is forecast from here beside an ensemble, whose means are in the unit of the series, that of lead 1
     /// first; those of long leads may be missing.
     pub(crate) fn view<'a>(&'a self, ensemble: &'a [f64]) -> OutlookView<'a> {
-        OutlookView { outlook: self, ensemble }
+        OutlookView { outlook: self, ensemble, line: self.line() }
     }
 
     /// The nearest value that a sample can have: where all were multiples of one number, as counts are, and within ends
@@ -112,6 +113,14 @@ impl Outlook {
         let (least, largest) = self.ends.seen();
         let [low, high] = [least - movement(0), largest + movement(1)].map(|value| self.transform.to_scale(value));
         forecast.clamp(low, high)
+    }
+
+    /// Returns the line that the series follows since it began, and the last lead before it leads on: the longest one
+    /// of whose errors a whole length is known.
+    pub(super) fn line(&self) -> Option<(usize, Drift)> {
+        let line = self.level.line()?;
+        let known = self.rungs.iter().rev().find(|rung| rung.n_leads() >= 1.0);
+        Some((known.map_or(0, |rung| rung.lead), line))
     }
 
     /// Returns the distance from its mean that a series gets to by a lead: anywhere, but on a scale where errors are

@@ -157,6 +157,13 @@ impl Level {
         self.drift
     }
 
+    /// Returns the straight line that the series follows since it began, as far as the last long period shows; `None`
+    /// if it follows none.
+    pub(super) fn line(&self) -> Option<Drift> {
+        let n = self.long.n_seen.checked_sub(1)?;
+        Drift::ever_since(n, |age| self.long.ago(age).filter(|sample| !sample.is_nan()))
+    }
+
     /// Whether it is where it has never been, and neither on its way nor at rest there.
     pub(super) fn is_adrift(&self) -> bool {
         self.drift.is_none() && self.shifts.n_adrift() > 0

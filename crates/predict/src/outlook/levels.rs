@@ -4,6 +4,7 @@
 use super::Outlook;
 use super::forecast::between;
 use super::rung::Rung;
+use super::view::OutlookView;
 
 /// The past of a series in steps of one length.
 #[derive(Clone, Debug, PartialEq)]
@@ -124,13 +125,13 @@ impl Level {
 
 /// The medians that an outlook states.
 struct Medians<'a> {
-    outlook: &'a Outlook,
+    outlook: OutlookView<'a>,
     errors: Vec<[f64; 1]>,
 }
 
 impl Medians<'_> {
     fn at(&self, lead: usize) -> f64 {
-        let [median] = self.outlook.view(&[]).at(lead, [0.5], &self.errors);
+        let [median] = self.outlook.at(lead, [0.5], &self.errors);
         median
     }
 
@@ -147,7 +148,7 @@ impl Medians<'_> {
 
     /// Returns the median at a lead, without what a finer level usually lacks.
     fn without_bias(&self, lead: usize) -> f64 {
-        let Outlook { rungs, transform, .. } = self.outlook;
+        let Outlook { rungs, transform, .. } = &*self.outlook;
         let place = self.outlook.place(lead);
         let bias = between(rungs[place.below].bias(), rungs[place.above].bias(), place.share);
         transform.to_value(transform.to_scale(self.at(lead)) - bias)
@@ -156,7 +157,8 @@ impl Medians<'_> {
 
 impl Outlook {
     fn medians(&self) -> Option<Medians<'_>> {
-        self.is_ready().then(|| Medians { outlook: self, errors: self.view(&[]).errors_at([0.5]) })
+        let outlook = self.ready()?;
+        Some(Medians { errors: outlook.errors_at([0.5]), outlook })
     }
 
     /// The longest lead that is watched.
@@ -171,10 +173,11 @@ impl Outlook {
             return;
         }
         self.rungs.iter_mut().for_each(|rung| rung.pull = 0.0);
+        let view = self.view(&[]);
         let pulled = |lead| {
             let heard = self.transform.to_scale(heard(lead)?);
             let place = self.place(lead);
-            let own = self.view(&[]).combined(lead, place);
+            let own = view.combined(lead, place);
             let at =
                 |of: fn(&Rung) -> f64| between(of(&self.rungs[place.below]), of(&self.rungs[place.above]), place.share);
             let is_known = knows_next && lead == 1;

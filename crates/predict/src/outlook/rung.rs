@@ -15,14 +15,15 @@ use super::{N_FEATURES, N_LEVELS};
 const N_UNDER_WAY_MAX: usize = 32;
 
 /// Number of candidates: two ways to fit the regression, the last sample, the last ones at the same phase of the
-/// shortest and the longer period, and the forecast of an ensemble of other models.
-pub(super) const N_CANDIDATES: usize = 6;
+/// shortest and the longer period, the forecast of an ensemble of other models, and the line that the series follows.
+pub(super) const N_CANDIDATES: usize = 7;
 
-/// Indices of the last sample among the candidates, of the last ones at the same phase, and of the ensemble.
+/// Indices of the last sample among the candidates, of the last ones at the same phase, of the ensemble, and the line.
 pub(super) const OF_LAST: usize = 2;
 pub(super) const OF_NAIVE: usize = 3;
 pub(super) const OF_LONG_NAIVE: usize = 4;
 pub(super) const OF_ENSEMBLE: usize = 5;
+pub(super) const OF_LINE: usize = 6;
 
 /// Longest lead at which the ensemble is a candidate: models of the last minutes have returned to their mean there.
 pub(crate) const ENSEMBLE_LEAD_MAX: usize = 256;
@@ -169,9 +170,10 @@ impl Rung {
             plain: [0.0; N_FEATURES],
             record: Means::NONE,
             lately: Means::NONE,
-            weights: std::array::from_fn(
-                |idx| if idx == OF_LONG_NAIVE { 0.0 } else { 1.0 / (N_CANDIDATES - 1) as f64 },
-            ),
+            weights: std::array::from_fn(|idx| match idx {
+                OF_LONG_NAIVE | OF_LINE => 0.0,
+                _ => 1.0 / (N_CANDIDATES - 2) as f64,
+            }),
             pull: 0.0,
             disagreement: 0.0,
             others: Means::NONE,
@@ -472,11 +474,14 @@ impl Rung {
     }
 
     /// Finds the weights of the candidates anew; that of the last sample is `of_last_max` at most. Until a longer
-    /// period is known, nothing is said by its phase.
-    pub(super) fn weigh(&mut self, of_last_max: f64, is_long_known: bool) {
+    /// period is known, its phase has none, and neither has a line without one.
+    pub(super) fn weigh(&mut self, of_last_max: f64, is_long_known: bool, has_line: bool) {
         let mut errors = self.record.means;
         if !is_long_known {
             errors[OF_LONG_NAIVE] = f64::INFINITY;
+        }
+        if !has_line {
+            errors[OF_LINE] = f64::INFINITY;
         }
         let least = errors.into_iter().fold(f64::INFINITY, f64::min);
         if self.n > 0.0 {

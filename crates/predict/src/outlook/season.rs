@@ -238,7 +238,8 @@ impl Season {
 
     fn given(&self, clock: u64, lead: usize, step: u64) -> ([f64; N_GIVEN], [Option<f64>; 2]) {
         let [short, long] = self.periods.0;
-        if short == 0.0 {
+        // In the first period no phase has come before, and the cell of the present one knows only what the level says.
+        if (step as f64) < short || short == 0.0 {
             return ([0.0; N_GIVEN], [None; 2]);
         }
         let [of_short, of_long] = self.periods.0.map(|period| self.days.place(step, period));

@@ -3,6 +3,7 @@
 use std::ops::Deref;
 
 use super::drawing::Drawing;
+use super::drift::Drift;
 use super::forecast::{Place, all_between, between};
 use super::moments::{self, ErrorSpread};
 use super::paths::Shocks;
@@ -63,6 +64,8 @@ pub(crate) struct OutlookView<'a> {
     pub(super) outlook: &'a Outlook,
     /// Means in the unit of the series, that of lead 1 first; those of long leads may be missing.
     pub(super) ensemble: &'a [f64],
+    /// The line that leads on beyond a lead.
+    pub(super) line: Option<(usize, Drift)>,
 }
 
 impl Deref for OutlookView<'_> {
@@ -146,17 +149,54 @@ impl<'a> OutlookView<'a> {
         drawing.into_paths()
     }
 
-    /// Returns the combined forecast of all candidates.
+    /// Returns the forecast at a lead, as near to that of other steps as it is to be.
     pub(super) fn combined(&self, lead: usize, place: Place) -> f64 {
+        let pull = between(self.rungs[place.below].pull, self.rungs[place.above].pull, place.share);
+        let moved = self.moved.get(lead - 1).unwrap_or(&0.0);
+        self.within_movement(lead, place, self.own(lead, place) + pull + moved)
+    }
+
+    /// Returns the forecast of all candidates together.
+    fn own(&self, lead: usize, place: Place) -> f64 {
+        if let Some(onward) = self.onward(lead) {
+            return onward;
+        }
         let Place { below, above, share } = place;
         let (near, far) = (&self.rungs[below], &self.rungs[above]);
         let lasting = all_between(&near.lasting, &far.lasting, share);
         let plain = all_between(&near.plain, &far.plain, share);
         let (features, naive) = self.features(lead);
-        let candidates = self.candidates(&features, naive, self.ensemble_at(lead), &lasting, &plain);
-        let own = dot(&candidates, &all_between(&near.weights, &far.weights, share));
-        let moved = self.moved.get(lead - 1).unwrap_or(&0.0);
-        self.within_movement(lead, place, own + between(near.pull, far.pull, share) + moved)
+        let beside = [self.ensemble_at(lead), self.line_at(lead)];
+        let candidates = self.candidates(&features, naive, beside, &lasting, &plain);
+        dot(&candidates, &all_between(&near.weights, &far.weights, share))
+    }
+
+    /// Returns the forecast by the line that the series follows.
+    pub(super) fn line_at(&self, lead: usize) -> Option<f64> {
+        self.line.map(|(_, line)| self.level.last() + line.slope() * lead as f64)
+    }
+
+    /// Returns the forecast at a lead to which only the line leads that the series follows; `None` if it follows none,
+    /// and for leads of which more is known.
+    pub(super) fn onward(&self, lead: usize) -> Option<f64> {
+        let (known, line) = self.line.filter(|(known, _)| lead > *known)?;
+        let from = if known == 0 { self.level.last() } else { self.own(known, self.place(known)) };
+        Some(from + line.quantile_beyond(known, lead, 0.5))
+    }
+
+    /// Returns the centre of the errors at a lead whose forecast is `said`, by the probability of the quantile: it is
+    /// not known how far a drift or a line leads.
+    pub(super) fn centre(&self, lead: usize, said: f64) -> impl Fn(f64) -> f64 {
+        let drift = self.drift();
+        let line = self.line.filter(|(known, _)| lead > *known);
+        move |probability| match (&drift, line) {
+            (Some(drift), _) => drift(lead, probability),
+            (None, Some((known, line))) => {
+                let [at, median] = [probability, 0.5].map(|p| line.quantile_beyond(known, lead, p));
+                said + at - median
+            }
+            (None, None) => said,
+        }
     }
 
     /// Returns the forecast of the ensemble, on the scale of the outlook.
@@ -169,9 +209,9 @@ impl<'a> OutlookView<'a> {
     pub(super) fn at<const N: usize>(&self, lead: usize, probabilities: [f64; N], errors: &[[f64; N]]) -> [f64; N] {
         let said = self.combined(lead, self.place(lead));
         let Place { below, above, share } = self.place_of_errors(lead);
+        let centre = self.centre(lead, said);
         std::array::from_fn(|idx| {
-            let central = self.drift().map_or(said, |drift| drift(lead, probabilities[idx]));
-            let value = central + between(errors[below][idx], errors[above][idx], share);
+            let value = centre(probabilities[idx]) + between(errors[below][idx], errors[above][idx], share);
             self.ends.nearest(self.transform.to_value(value))
         })
     }

@@ -237,7 +237,7 @@ fn bytes_of_something_else_are_refused() {
     assert!(matches!(Live::restore(b"FTPS\x03"), Err(RestoreError::NotASeries { n_bytes: 5 })));
     saved[4] = 9;
     let message = Live::restore(&saved).unwrap_err().to_string();
-    assert_eq!(message, "saved series of format version 9; this program reads version 7");
+    assert_eq!(message, "saved series of format version 9; this program reads version 8");
 }
 
 #[test]

@@ -66,8 +66,8 @@ fn every_shorter_state_is_refused() {
 fn a_foreign_file_and_a_later_version_are_told_apart() {
     assert_eq!(Predictor::restore(b"PNG"), Err(RestoreError::NotAPredictor { n_bytes: 3 }));
     assert_eq!(
-        Predictor::restore(b"FTPS\x09"),
-        Err(RestoreError::UnknownVersion { what: "predictor", given: 9, known: 8 })
+        Predictor::restore(b"FTPS\x0a"),
+        Err(RestoreError::UnknownVersion { what: "predictor", given: 10, known: 9 })
     );
     let mut longer = fitted("LAST", &[1.0, 2.0]).predictor().save();
     longer.push(0);
@@ -82,7 +82,7 @@ fn the_bytes_are_those_of_the_specification() {
     let hex: Vec<String> = saved.iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(
         hex.join(" "),
-        "46 54 50 53 08 04 4c 41 53 54 01 01 01 00 00 00 00 00 00 00 40 00 00 00 00 00 00 00 40 \
+        "46 54 50 53 09 04 4c 41 53 54 01 01 01 00 00 00 00 00 00 00 40 00 00 00 00 00 00 00 40 \
          01 01 01 00 00 00 00 00 00 f0 3f 00 00 00 00 00 00 f8 3f 02 00 00 00 00 00 00 00"
     );
 }
@@ -106,6 +106,6 @@ proptest! {
 
     #[test]
     fn random_bytes_never_panic(body in prop::collection::vec(any::<u8>(), 0..300)) {
-        let _ = Predictor::restore(&[b"FTPS\x08".as_slice(), &body].concat());
+        let _ = Predictor::restore(&[b"FTPS\x09".as_slice(), &body].concat());
     }
 }
