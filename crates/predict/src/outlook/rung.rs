@@ -1,15 +1,19 @@
 //! One lead that is watched: a regression that learns what the future makes of the present, and how wrong it was.
 
+mod persistence;
+mod regression;
+
 use serde::{Deserialize, Serialize};
 
 use crate::intervals::Tails;
-use crate::optimize::positive_definite::{cholesky, solve};
 
 use super::extremes::Extremes;
 use super::means::Means;
 use super::scale::Transform;
 use super::season::N_SEASON;
 use super::{N_FEATURES, N_LEVELS};
+
+pub(super) use persistence::Persistence;
 
 /// Forecasts of one lead under way at once, at most: neighbouring ones of a long lead say nearly the same.
 const N_UNDER_WAY_MAX: usize = 32;
@@ -30,17 +34,6 @@ pub(crate) const ENSEMBLE_LEAD_MAX: usize = 256;
 
 /// Weight of what is expected of the coefficients before there are samples, in independent samples.
 const RIDGE: f64 = 10.0;
-
-/// Samples that count for an independent one, of a lead that is longer than these.
-const N_DEPENDENT: f64 = 4.0;
-
-/// Share of the weight of recent levels that is left from one watched lead to the next, as long as nothing else is
-/// known.
-const DECAY: f64 = 0.95;
-
-/// An error of so many mean absolute ones counts in full; larger ones count for as much, so that the regression goes
-/// through the median rather than after rare spikes.
-const HUBER: f64 = 2.0;
 
 /// Errors without which the mean absolute error is not known well enough to hold anything against it.
 const N_ERRORS_MIN: f64 = 50.0;
@@ -74,9 +67,6 @@ const BY_CHANCE: f64 = 1.0;
 
 /// Beyond so many mean absolute errors one counts no more for how errors go together.
 const CORRELATED_MAX: f64 = 3.0;
-
-/// The lead from which on forecasts made one after the other are nearly the same.
-const LEAD_LONG: usize = 16;
 
 /// The standard deviation of normal errors of mean absolute value 1.
 pub(super) const NORMAL_DEVIATION: f64 = 1.253_314_137_315_5;
@@ -117,15 +107,6 @@ pub(super) struct Rung {
     /// Products of errors with the ones before, and squares.
     in_row: Means<2>,
     pub(super) extremes: Extremes,
-}
-
-/// Dependence of errors at one lead on those one step before, for the same origin.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Persistence {
-    /// Share of the lasting part that is left after a step.
-    pub(super) kept: f64,
-    /// The share of the variance that is new at every step and gone at the next.
-    pub(super) passing: f64,
 }
 
 /// A forecast under way.
@@ -359,69 +340,6 @@ impl Rung {
         }
     }
 
-    fn learn(&mut self, said: &Said, sample: f64, kept: f64) {
-        let (error, typical) = ((sample - said.candidates[0]).abs(), self.typical());
-        let far = self.n > N_ERRORS_MIN && error > HUBER * typical;
-        let weight = if far { HUBER * typical / error } else { 1.0 };
-        let target = sample - said.level;
-        for (i, feature) in said.features.iter().enumerate() {
-            let weighted = weight * feature;
-            for (product, other) in self.products[i][..=i].iter_mut().zip(&said.features) {
-                *product = kept * *product + weighted * other;
-            }
-            self.targets[i] = kept * self.targets[i] + weighted * target;
-        }
-    }
-
-    fn go_together(&mut self, error: f64, shorter: f64, memory: f64) {
-        if !shorter.is_nan() {
-            let [one, other] = [error, shorter].map(|error| error.clamp(-CORRELATED_MAX, CORRELATED_MAX));
-            self.together.learn([one * other, one * one, other * other], memory);
-        }
-    }
-
-    /// The correlation of errors with those of the next shorter watched lead, which is `shorter`, of the same origins.
-    /// As long as little is known, that of a random walk.
-    pub(super) fn correlation(&self, shorter: usize) -> f64 {
-        let walk = (shorter as f64 / self.lead as f64).sqrt();
-        let [product, one, other] = self.together.means;
-        let n_independent = self.together.n / self.n_under_way();
-        let seen = if one * other > 0.0 { product / (one * other).sqrt() } else { walk };
-        ((RIDGE * walk + n_independent * seen) / (RIDGE + n_independent)).clamp(0.0, 0.999_9)
-    }
-
-    /// Compares the error of a forecast with that of the one noted before it.
-    fn go_on(&mut self, origin: u64, error: f64, memory: f64) {
-        let error = error.clamp(-CORRELATED_MAX, CORRELATED_MAX);
-        let (before, last) = std::mem::replace(&mut self.last, (origin, error));
-        if before.checked_add(self.spacing) == Some(origin) {
-            self.in_row.learn([last * error, error * error], memory);
-        }
-    }
-
-    /// Returns the persistence of errors on the way here from the next shorter watched lead.
-    ///
-    /// Forecasts of a long lead made one after the other say nearly the same, so that their errors go together as those
-    /// of one forecast at neighbouring leads do. What is missing from that to 1 while errors further apart go together
-    /// nearly as well is noise of the samples themselves.
-    pub(super) fn persistence(&self, shorter: usize) -> Persistence {
-        let n_steps = (self.lead - shorter) as f64;
-        let far = self.correlation(shorter);
-        let lasting = Persistence { kept: far.powf(1.0 / n_steps), passing: 0.0 };
-        let [product, square] = self.in_row.means;
-        let spacing = self.spacing as f64;
-        if self.lead < LEAD_LONG || square <= 0.0 || self.in_row.n < N_ERRORS_MIN || spacing >= n_steps {
-            return lasting;
-        }
-        let near = (product / square).clamp(far, 1.0);
-        // Errors that have nothing to do with each other: neither does their ratio say anything.
-        if near <= 0.0 {
-            return lasting;
-        }
-        let kept = (far / near).powf(1.0 / (n_steps - spacing));
-        Persistence { kept: kept.max(lasting.kept), passing: (1.0 - near / kept.powf(spacing)).clamp(0.0, 1.0) }
-    }
-
     /// Returns the standard unit of [`Rung::tails`], in the unit of the series: by the mean absolute error of recent
     /// forecasts, or by the distances of the candidates if these are larger. After a first spike nothing has shown yet
     /// which candidate is right.
@@ -452,29 +370,8 @@ impl Rung {
         (self.n > 0.0 && of_ensemble[0] > 0.0).then(|| least / of_ensemble[0])
     }
 
-    /// Finds the coefficients anew. `shorter` are the lasting ones at the next shorter watched lead, `deviation` is the
-    /// mean absolute deviation of samples from their level.
-    pub(super) fn fit(&mut self, shorter: Option<&[f64; N_FEATURES]>, deviation: f64) {
-        let dependent = (self.lead.min(N_UNDER_WAY_MAX) as f64 / N_DEPENDENT).max(1.0);
-        let typical = if self.n > N_ERRORS_MIN { self.record.means[0] } else { deviation };
-        let mut expected = [0.0; N_FEATURES];
-        match shorter {
-            None => expected[0] = 1.0,
-            Some(shorter) => {
-                expected = *shorter;
-                expected[..N_LEVELS].iter_mut().for_each(|coefficient| *coefficient *= DECAY);
-            }
-        }
-        if let Some(found) = self.solved(RIDGE * dependent * typical.powi(2), &expected) {
-            self.lasting = found;
-        }
-        if let Some(found) = self.solved(RIDGE * dependent * deviation.powi(2), &[0.0; N_FEATURES]) {
-            self.plain = found;
-        }
-    }
-
-    /// Finds the weights of the candidates anew; that of the last sample is `of_last_max` at most. Until a longer
-    /// period is known, its phase has none, and neither has a line without one.
+    /// Finds the weights of the candidates anew; that of the last sample is `of_last_max` at most. The phase of a
+    /// longer period has no weight until that is known, and a line has none if the series follows none.
     pub(super) fn weigh(&mut self, of_last_max: f64, is_long_known: bool, has_line: bool) {
         let mut errors = self.record.means;
         if !is_long_known {
@@ -497,23 +394,6 @@ impl Rung {
                 self.weights = weights.map(|weight| weight / sum);
             }
         }
-    }
-
-    /// The coefficients of least squares that are held to what is expected of them by this weight; `None` where
-    /// rounding leaves no solution.
-    fn solved(&self, ridge: f64, expected: &[f64; N_FEATURES]) -> Option<[f64; N_FEATURES]> {
-        let mut matrix = [0.0; N_FEATURES * N_FEATURES];
-        let mut side = self.targets;
-        // What is held to nothing at all cannot be told apart from what is always 0.
-        let ridge = ridge.max(f64::MIN_POSITIVE);
-        for i in 0..N_FEATURES {
-            matrix[i * N_FEATURES..][..=i].copy_from_slice(&self.products[i][..=i]);
-            matrix[i * N_FEATURES + i] += ridge;
-            side[i] += ridge * expected[i];
-        }
-        cholesky(&mut matrix, N_FEATURES)?;
-        solve(&matrix, N_FEATURES, &mut side);
-        side.iter().all(|coefficient| coefficient.is_finite()).then_some(side)
     }
 }
 

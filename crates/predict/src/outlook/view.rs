@@ -64,7 +64,7 @@ pub(crate) struct OutlookView<'a> {
     pub(super) outlook: &'a Outlook,
     /// Means in the unit of the series, that of lead 1 first; those of long leads may be missing.
     pub(super) ensemble: &'a [f64],
-    /// The line that leads on beyond a lead.
+    /// The longest lead of which a whole length is known, and the line that leads on beyond it.
     pub(super) line: Option<(usize, Drift)>,
 }
 
@@ -149,7 +149,7 @@ impl<'a> OutlookView<'a> {
         drawing.into_paths()
     }
 
-    /// Returns the forecast at a lead, as near to that of other steps as it is to be.
+    /// Returns the forecast at a lead: that of all candidates, moved towards forecasts in steps of other lengths.
     pub(super) fn combined(&self, lead: usize, place: Place) -> f64 {
         let pull = between(self.rungs[place.below].pull, self.rungs[place.above].pull, place.share);
         let moved = self.moved.get(lead - 1).unwrap_or(&0.0);
@@ -176,10 +176,15 @@ impl<'a> OutlookView<'a> {
         self.line.map(|(_, line)| self.level.last() + line.slope() * lead as f64)
     }
 
-    /// Returns the forecast at a lead to which only the line leads that the series follows; `None` if it follows none,
-    /// and for leads of which more is known.
+    /// Returns the line that the series follows, if nothing else is known of a lead, and the last lead before it.
+    fn line_beyond(&self, lead: usize) -> Option<(usize, Drift)> {
+        self.line.filter(|(known, _)| lead > *known)
+    }
+
+    /// Returns the forecast at a lead of which nothing is known but the line that the series follows; `None` at other
+    /// leads.
     pub(super) fn onward(&self, lead: usize) -> Option<f64> {
-        let (known, line) = self.line.filter(|(known, _)| lead > *known)?;
+        let (known, line) = self.line_beyond(lead)?;
         let from = if known == 0 { self.level.last() } else { self.own(known, self.place(known)) };
         Some(from + line.quantile_beyond(known, lead, 0.5))
     }
@@ -188,13 +193,13 @@ impl<'a> OutlookView<'a> {
     /// not known how far a drift or a line leads.
     pub(super) fn centre(&self, lead: usize, said: f64) -> impl Fn(f64) -> f64 {
         let drift = self.drift();
-        let line = self.line.filter(|(known, _)| lead > *known);
-        move |probability| match (&drift, line) {
+        let line = self.line_beyond(lead).map(|(known, line)| {
+            let median = line.quantile_beyond(known, lead, 0.5);
+            move |probability| line.quantile_beyond(known, lead, probability) - median
+        });
+        move |probability| match (&drift, &line) {
             (Some(drift), _) => drift(lead, probability),
-            (None, Some((known, line))) => {
-                let [at, median] = [probability, 0.5].map(|p| line.quantile_beyond(known, lead, p));
-                said + at - median
-            }
+            (None, Some(from_median)) => said + from_median(probability),
             (None, None) => said,
         }
     }
