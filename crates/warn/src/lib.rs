@@ -27,7 +27,7 @@ mod statement;
 mod steps;
 mod trial;
 
-pub use ask::{Answer, Chance, Frame, History, ask, futures, rehearse};
+pub use ask::{Answer, Chance, FirstPassage, Frame, History, ask, futures, rehearse};
 pub use culprit::{Attribution, CULPRIT_SHARE_MIN, ChangeMeasure, MinuteOfUse, attribute, changed_since, look_back};
 pub use excursion::{Usual, base_rate};
 pub use expression::{Expression, ExpressionError};
@@ -38,7 +38,7 @@ pub use question::{Question, QuestionError};
 pub use rule::{Rule, RuleError, Rules, RulesError, says};
 pub use statement::{Comparison, Statement, StatementError, Subject};
 pub use steps::{
-    HORIZON_MAX, N_LEADS_MAX, in_common, levels, longer, n_steps, near, no_sample_since, past, past_beside, shorter,
-    step,
+    HORIZON_MAX, N_LEADS_MAX, in_common, levels, longer, n_steps, near, nearer, no_sample_since, past, past_beside,
+    shorter, step,
 };
 pub use trial::{Alarm, Trial, trial};

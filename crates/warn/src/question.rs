@@ -172,7 +172,8 @@ impl Question {
     }
 
     /// Whether one value, or one stretch of them, makes it true.
-    pub(crate) fn is_of_one(&self) -> bool {
+    #[must_use]
+    pub fn is_of_one(&self) -> bool {
         let is_upper = matches!(self.comparison, Comparison::Above | Comparison::AtLeast);
         match self.subject {
             Subject::Any => true,

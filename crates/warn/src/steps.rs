@@ -63,6 +63,15 @@ pub fn shorter(own: Duration, step: Duration, horizon: Duration) -> Option<Durat
     (n_steps(horizon, shorter) <= N_LEADS_YOUNG as u128).then_some(shorter)
 }
 
+/// The next shorter step in which a series that is sampled every `own` is looked at, and the horizon up to which it is:
+/// `None` if there is none, or if none ends before `horizon`.
+#[must_use]
+pub fn nearer(own: Duration, step: Duration, horizon: Duration) -> Option<(Duration, Duration)> {
+    let shorter = levels(own).into_iter().rev().find(|shorter| *shorter < step)?;
+    let until = shorter.saturating_mul(N_LEADS_MAX as u32);
+    (until < horizon).then_some((shorter, until))
+}
+
 /// All steps in which a series that is sampled every `own` is looked at, ascending: each is a multiple of the one
 /// before.
 #[must_use]
@@ -152,6 +161,10 @@ mod tests {
         let all = |own| levels(seconds(own)).iter().map(Duration::as_secs).collect::<Vec<_>>();
         assert_eq!([1, 60, 3600].map(all), [vec![1, 15, 60, 300, 3600], vec![60, 300, 3600], vec![3600]]);
         assert_eq!([120, 7200].map(all), [vec![300, 3600], vec![7200]]);
+        let nearer = |own, step, horizon| nearer(seconds(own), seconds(step), seconds(horizon));
+        assert_eq!(nearer(1, 300, 86_400), Some((seconds(60), seconds(21_600))));
+        assert_eq!(nearer(1, 60, 3600), None, "a young series that is seen an hour ahead in steps of 15 s");
+        assert_eq!(nearer(300, 300, 86_400), None);
         assert_eq!([1, 6, 300].map(|own| near(seconds(own))), [600, 3600, 3600].map(seconds));
         assert_eq!(past(seconds(1)), seconds(40_320));
         assert_eq!(past(seconds(3600)), HISTORY_MAX);

@@ -6,7 +6,7 @@ use picture::Picture;
 use predict::Scale;
 use statistics::Interval;
 use units::{Confidence, span};
-use warn::{Answer, Expression, Question, Statement, View, no_sample_since};
+use warn::{Answer, Expression, FirstPassage, Question, Statement, View, no_sample_since};
 
 use super::history::TimeRange;
 use super::past::{Past, Pasts, bad};
@@ -130,12 +130,14 @@ impl Hub {
     pub(crate) fn probability(&self, asked: &Asked) -> Result<api::Probability, QueryError> {
         let (past, question) = self.question(asked)?;
         let Asked { statement, lasting, .. } = asked;
-        let answer = self.answer(asked, &past, &question)?;
+        let (answer, passage) = self.answer(asked, &past, &question)?;
         // A ratio is not known while its divisor is 0, though its signals are.
         let (now, step) = (self.now(), past.step());
         let unknown = || no_sample_since(past.last().0 + step, step, now);
-        let [p10_seconds, p50_seconds, p90_seconds] =
-            answer.chance.leads.map(|lead| lead.map(|lead| past.seconds(lead)));
+        let [p10_seconds, p50_seconds, p90_seconds] = [0.1, 0.5, 0.9].map(|share| {
+            let time = passage.quantile(share).filter(|_| question.is_of_one());
+            time.map(|time| time.as_secs_f64())
+        });
         Ok(api::Probability {
             statement: statement.to_string(),
             line: question.line,
@@ -143,7 +145,7 @@ impl Hub {
             step_seconds: past.step().as_secs_f64(),
             within_seconds: past.seconds(past.n_leads()),
             for_seconds: lasting.map(|_| past.seconds(question.n_sustained)),
-            probability: answer.chance.probability,
+            probability: passage.probability(),
             after: api::Passage { p10_seconds, p50_seconds, p90_seconds },
             history_seconds: past.seconds(past.n_steps()),
             no_sample_since: self.no_sample_since(&statement.of, now).or_else(unknown),
@@ -158,12 +160,12 @@ impl Hub {
     /// others were told, if they were. Blocks while the store is read.
     pub(crate) fn picture(&self, asked: &Asked, told: Option<f64>) -> Result<Picture, QueryError> {
         let (past, question) = self.question(asked)?;
-        let answer = self.answer(asked, &past, &question)?;
+        let (answer, passage) = self.answer(asked, &past, &question)?;
         let Asked { statement, within, lasting, .. } = asked;
         let now = past.origin() + past.step();
         let known: Vec<f64> = (0..past.n_steps()).map(|idx| past.value(idx)).collect();
         let view = View {
-            title: &warn::says(statement, *within, *lasting, told.unwrap_or(answer.chance.probability)),
+            title: &warn::says(statement, *within, *lasting, told.unwrap_or(passage.probability())),
             caption: &format!("{}, {now}; means over {}", self.info().host, span::format(past.step())),
             unit: &past.unit,
             step: past.step(),
@@ -174,14 +176,48 @@ impl Hub {
         Ok(view.picture())
     }
 
-    /// Answers a question from the outlook of the rule that asks it, if there is one: else from the past.
-    fn answer(&self, asked: &Asked, past: &Pasts, question: &Question) -> Result<Answer, QueryError> {
+    /// Answers a question from the outlook of the rule that asks it, if there is one: else from the past, and from its
+    /// shorter steps what comes before their horizon.
+    fn answer(&self, asked: &Asked, past: &Pasts, question: &Question) -> Result<(Answer, FirstPassage), QueryError> {
         let Asked { statement, within, seasons, .. } = asked;
         let of_rule = match seasons {
             api::Seasons::Learned => self.lookout().answer(self, &statement.of, *within, question),
             api::Seasons::Off => None,
         };
-        of_rule.or_else(|| warn::ask(past.history(), question, SEED)).ok_or_else(|| past.too_young())
+        let is_of_rule = of_rule.is_some();
+        let answer = of_rule.or_else(|| warn::ask(past.history(), question, SEED)).ok_or_else(|| past.too_young())?;
+        let mut passage = FirstPassage::of(&answer, question, past.step());
+        if question.is_of_one()
+            && !is_of_rule
+            && let Some((nearer, until)) = self.nearer(asked, past)?
+        {
+            passage = passage.after(&nearer, until);
+        }
+        Ok((answer, passage))
+    }
+
+    /// Returns the answer of the next shorter step about the time up to its horizon; `None` if there is no such step,
+    /// or if too little is known in it.
+    fn nearer(&self, asked: &Asked, past: &Pasts) -> Result<Option<(FirstPassage, Duration)>, QueryError> {
+        let of = &asked.statement.of;
+        let own = self.longest(of, |id| self.own_step(id))?;
+        let Some((step, until)) = warn::nearer(own, past.step(), asked.within)
+            .filter(|(_, until)| asked.lasting.is_none_or(|lasting| lasting <= *until))
+        else {
+            return Ok(None);
+        };
+        let asked = Asked { within: until, ..asked.clone() };
+        let answer = self.pasts_in(of, step, until).map(|nearer| nearer.with(asked.seasons)).and_then(|nearer| {
+            if nearer.step() != step {
+                return Ok(None);
+            }
+            let question = nearer.question(&asked.statement, until, asked.lasting)?;
+            self.answer(&asked, &nearer, &question).map(|(_, passage)| Some((passage, until)))
+        });
+        match answer {
+            Err(QueryError::TooYoung { .. }) => Ok(None),
+            answer => answer,
+        }
     }
 
     /// Returns the known past of a statement's signals, and the question about it.

@@ -68,7 +68,7 @@ impl Hub {
     }
 
     /// The longest of what the signals of an expression have.
-    fn longest(
+    pub(super) fn longest(
         &self,
         of: &Expression,
         step_of: impl Fn(&str) -> Result<Duration, QueryError>,
@@ -76,7 +76,8 @@ impl Hub {
         of.signals().iter().try_fold(Duration::ZERO, |longest, id| Ok(longest.max(step_of(id)?)))
     }
 
-    fn pasts_in(&self, of: &Expression, mut step: Duration, within: Duration) -> Result<Pasts, QueryError> {
+    /// The same in steps of `step`, or in longer ones if there are no others that all signals have in common.
+    pub(super) fn pasts_in(&self, of: &Expression, mut step: Duration, within: Duration) -> Result<Pasts, QueryError> {
         loop {
             let parts = of.signals().iter().map(|id| self.past_in(id, step, within)).collect::<Result<Vec<_>, _>>()?;
             if let Some(parts) = aligned(parts) {

@@ -153,6 +153,22 @@ fn a_statement_s_probability_comes_with_its_record() {
 }
 
 #[test]
+fn a_statement_is_no_less_probable_within_a_longer_time() {
+    // A minute of load about every ten hours: means of five minutes or of an hour never are beyond the line.
+    let shape = |i: usize| if i * 7919 % 601 < 1 { 300.0 } else { 100.0 };
+    let host = Host::start().with_steps_of(Duration::from_secs(60), 3000, shape);
+    let ask = |within: &str| -> Probability {
+        host.get(&format!("/api/v1/probability?statement=shop.requests%3E200&within={within}")).json()
+    };
+    let answers = ["10m", "1h", "6h", "7h", "30h", "31h", "14d"].map(ask);
+    let probabilities = answers.each_ref().map(|answer| answer.probability);
+    assert!(probabilities.is_sorted() && probabilities[0] < 0.2 && probabilities[2] > 0.2, "{probabilities:?}");
+    // The longest has steps of an hour, and knows when the first tenth is from those of a minute.
+    let first = |answer: &Probability| answer.after.p10_seconds;
+    assert!(first(&answers[6]).is_some() && first(&answers[6]) == first(&answers[2]), "{:?}", answers[6].after);
+}
+
+#[test]
 fn statements_may_be_about_several_signals() {
     let (host, shape) = Host::start().with_days(10 * DAY);
     let now = clock::now().floor_to(STEP);
