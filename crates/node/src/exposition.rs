@@ -7,14 +7,18 @@ use std::time::Duration;
 use prometheus::proto::{Counter, LabelPair, Metric, MetricFamily, MetricType};
 
 use crate::api;
-use crate::hub::{Counters, Gauge, Hub, RemoteCounters};
+use crate::hub::{Bounds, Counters, Gauge, Hub, RemoteCounters};
 
 /// The confidence of the bounds, as a label value.
 const CONFIDENCE: &str = "0.95";
 
 /// Metrics by family, so that each family's head is written once, whatever the order they come in.
 #[derive(Default)]
-pub(crate) struct Families(BTreeMap<String, Family>);
+pub(crate) struct Families {
+    by_name: BTreeMap<String, Family>,
+    /// Whether forecasts are there as `yhat`, `yhat_lower` and `yhat_upper` too.
+    yhat: bool,
+}
 
 struct Family {
     help: String,
@@ -23,6 +27,11 @@ struct Family {
 }
 
 impl Families {
+    /// No metrics yet. With `yhat`, forecasts come under the names of other forecasters' dashboards too.
+    pub(crate) fn new(yhat: bool) -> Self {
+        Self { yhat, ..Self::default() }
+    }
+
     /// A gap and a missing forecast are left out: Prometheus then knows that there is nothing.
     pub(crate) fn add_signal(&mut self, gauge: &Gauge) {
         let (name, help) = (&*gauge.metric.name, &*gauge.metric.help);
@@ -34,10 +43,26 @@ impl Families {
             let says = |what: &str| format!("{}. {what}", help.trim_end_matches('.'));
             let forecast = format!("{name}_forecast");
             self.add(&forecast, &says("Forecast."), MetricType::GAUGE, labels.clone(), bounds.mean);
+            if self.yhat {
+                self.add_yhat(name, labels.clone(), bounds);
+            }
             labels.push(label("confidence", CONFIDENCE));
             let (lower, upper) = (format!("{forecast}_lower"), format!("{forecast}_upper"));
             self.add(&lower, &says("Lower bound of the forecast."), MetricType::GAUGE, labels.clone(), bounds.lower);
             self.add(&upper, &says("Upper bound of the forecast."), MetricType::GAUGE, labels, bounds.upper);
+        }
+    }
+
+    /// Adds a forecast of the metric `name` as `yhat`, `yhat_lower` and `yhat_upper`. All three have the same labels, so
+    /// that an expression of them needs no `ignoring`.
+    fn add_yhat(&mut self, name: &str, mut labels: Vec<LabelPair>, bounds: &Bounds) {
+        labels.push(label("for", name));
+        for (yhat, help, value) in [
+            ("yhat", "Forecast of the metric in the label `for`.", bounds.mean),
+            ("yhat_lower", "Lower bound of the forecast, at 95 %.", bounds.lower),
+            ("yhat_upper", "Upper bound of the forecast, at 95 %.", bounds.upper),
+        ] {
+            self.add(yhat, help, MetricType::GAUGE, labels.clone(), value);
         }
     }
 
@@ -195,7 +220,7 @@ impl Families {
             gauge.set_value(value);
             metric.set_gauge(gauge);
         }
-        let family = self.0.entry(name.to_owned());
+        let family = self.by_name.entry(name.to_owned());
         family.or_insert_with(|| Family { help: help.to_owned(), kind, metrics: Vec::new() }).metrics.push(metric);
     }
 
@@ -208,7 +233,7 @@ impl Families {
             finished.set_metric(family.metrics);
             finished
         };
-        self.0.into_iter().map(finish).collect()
+        self.by_name.into_iter().map(finish).collect()
     }
 }
 

@@ -38,6 +38,8 @@ pub struct RemoteWrite {
     pub select: Selection,
     /// Horizons of the forecasts that the server gets, up to a day; none for no forecasts.
     pub horizons: Vec<Duration>,
+    /// Whether forecasts are written as `yhat`, `yhat_lower` and `yhat_upper` too.
+    pub yhat: bool,
     /// The time between two forecasts of a signal, and between two reports on the node's own health.
     pub forecast_every: Duration,
     /// Labels of every series that is written. `job` is `foretop` and `instance` the host unless they say otherwise.
@@ -63,6 +65,7 @@ impl RemoteWrite {
             settings,
             select: Selection::default(),
             horizons: GAUGE_HORIZONS.to_vec(),
+            yhat: false,
             forecast_every: Duration::from_secs(10),
             labels: BTreeMap::new(),
         }

@@ -115,6 +115,11 @@ impl Fields<'_> {
         let text = self.text(key)?;
         text.map(|text| parse(&text).map_err(|error| Refusal::bad_parameter(key, error.to_string()))).transpose()
     }
+
+    /// Takes the only value of `key`, `true` or `false`.
+    pub(crate) fn flag(&mut self, key: &str) -> Result<Option<bool>, Refusal> {
+        self.read(key, |text| text.parse().map_err(|_| format!("`{text}` is not `true` or `false`")))
+    }
 }
 
 /// A query that has to be empty.

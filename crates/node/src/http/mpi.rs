@@ -113,9 +113,8 @@ pub(super) struct PathmapQuery {
 
 impl FromQuery for PathmapQuery {
     fn read(fields: &mut Fields<'_>) -> Result<Self, Refusal> {
-        let flag = |text: &str| text.parse().map_err(|_| format!("`{text}` is neither true nor false"));
         let TreeQuery { tree, flow } = TreeQuery::read(fields)?;
-        Ok(Self { tree, flow, waits: fields.read("waits", flag)?.unwrap_or(false) })
+        Ok(Self { tree, flow, waits: fields.flag("waits")?.unwrap_or(false) })
     }
 }
 

@@ -43,17 +43,13 @@ impl FromQuery for OutlookQuery {
         Ok(Self {
             horizon: fields.read("horizon", span::parse)?.unwrap_or(HORIZON_DEFAULT),
             confidence: fields.read("confidence", str::parse)?.unwrap_or_default(),
-            season: fields.read("season", seasons)?.unwrap_or_default(),
+            season: seasons(fields)?,
         })
     }
 }
 
-fn seasons(text: &str) -> Result<Seasons, String> {
-    match text {
-        "true" => Ok(Seasons::Learned),
-        "false" => Ok(Seasons::Off),
-        given => Err(format!("`{given}` is not `true` or `false`")),
-    }
+fn seasons(fields: &mut Fields<'_>) -> Result<Seasons, Refusal> {
+    Ok(if fields.flag("season")?.unwrap_or(true) { Seasons::Learned } else { Seasons::Off })
 }
 
 /// Every step up to a horizon of hours or days.
@@ -140,7 +136,7 @@ impl FromQuery for ProbabilityQuery {
             statement: statement.ok_or_else(missing)?,
             within: fields.read("within", span::parse)?.unwrap_or(WITHIN_DEFAULT),
             r#for: fields.read("for", span::parse)?,
-            season: fields.read("season", seasons)?.unwrap_or_default(),
+            season: seasons(fields)?,
         })
     }
 }

@@ -32,7 +32,7 @@ pub(crate) const GAUGE_HORIZONS: [Duration; 3] =
     [Duration::from_secs(10), Duration::from_secs(60), Duration::from_secs(300)];
 
 /// Labels that metrics of forecasts have besides those of their signal.
-const OWN_LABELS: [&str; 2] = ["horizon", "confidence"];
+const OWN_LABELS: [&str; 3] = ["horizon", "confidence", "for"];
 
 /// The label that has the id of a signal where its name and labels do not tell it from others.
 const SIGNAL: &str = "signal";
@@ -315,7 +315,7 @@ mod tests {
             labels(&given, id).into_iter().map(|(name, _)| name.to_string()).collect()
         };
         let id: Arc<str> = "a".into();
-        assert_eq!(named(&["horizon", "host"], None), ["host", "exported_horizon"]);
+        assert_eq!(named(&["horizon", "host", "for"], None), ["host", "exported_horizon", "exported_for"]);
         assert_eq!(
             named(&["service.name", "größe", "service_name", "service-name", "signal", "1st", ""], Some(&id)),
             ["signal", "service_name", "service_name_2", "gr__e", "service_name_3", "exported_signal", "_st", "_"]

@@ -29,6 +29,7 @@ pub(super) struct Collector {
     remote: Arc<Remote>,
     select: Selection,
     horizons: Vec<Duration>,
+    yhat: bool,
     forecast_every: Duration,
     labels: Vec<(String, String)>,
     /// The most samples of a chunk, about.
@@ -63,6 +64,7 @@ impl Collector {
             remote,
             select: wanted.select.clone(),
             horizons: wanted.horizons.clone(),
+            yhat: wanted.yhat,
             forecast_every: wanted.forecast_every,
             labels: labels.into_iter().collect(),
             n_samples: wanted.settings.batch_samples,
@@ -157,7 +159,7 @@ impl Collector {
             let is_later = |origin: &Timestamp| named.origin.is_none_or(|last| *origin > last);
             if let Some(origin) = gauge.origin.filter(is_later) {
                 named.origin = Some(origin);
-                let mut families = Families::default();
+                let mut families = Families::new(self.yhat);
                 families.add_signal(&gauge);
                 self.push_families(families.finish(), origin, chunk);
             }

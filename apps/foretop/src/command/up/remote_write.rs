@@ -27,6 +27,8 @@ pub struct RemoteWriteSection {
     pub globs: Vec<String>,
     #[serde(default = "default_horizons")]
     pub horizons: Vec<String>,
+    #[serde(default)]
+    pub yhat: bool,
     #[serde(default = "default_forecast_every", with = "span_text")]
     pub forecast_every: Duration,
     #[serde(default = "default_batch_every", with = "span_text")]
@@ -96,6 +98,7 @@ impl RemoteWriteSection {
             name: None,
             globs: Vec::new(),
             horizons: default_horizons(),
+            yhat: false,
             forecast_every: default_forecast_every(),
             batch_every: default_batch_every(),
             batch_samples: default_batch_samples(),
@@ -132,6 +135,7 @@ impl RemoteWriteSection {
         Ok(RemoteWrite {
             select: Selection::new(&self.globs, &[]).with_context(place)?,
             horizons: horizons.with_context(place)?,
+            yhat: self.yhat,
             forecast_every: self.forecast_every,
             labels: self.labels.clone(),
             ..RemoteWrite::new(name, settings)

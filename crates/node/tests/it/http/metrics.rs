@@ -4,10 +4,16 @@ use std::collections::HashSet;
 
 use prometheus_parse::{Scrape, Value};
 
+use node_api::ErrorCode::BadParameter;
+
 use super::Host;
 
 fn scrape(host: &Host) -> (String, Scrape) {
-    let answer = host.get("/metrics");
+    scrape_of(host, "/metrics")
+}
+
+fn scrape_of(host: &Host, path: &str) -> (String, Scrape) {
+    let answer = host.get(path);
     assert_eq!(answer.status, 200);
     assert_eq!(answer.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
     let scrape = Scrape::parse(answer.body.lines().map(|line| Ok(line.to_owned()))).unwrap();
@@ -33,6 +39,27 @@ fn a_pushed_value_and_its_forecasts_are_there() {
     let (lower, upper) = ("foretop_pushed_value_forecast_lower", "foretop_pushed_value_forecast_upper");
     let mean = of_trace("foretop_pushed_value_forecast", at);
     assert!(of_trace(lower, at) <= mean && mean <= of_trace(upper, at));
+}
+
+#[test]
+fn forecasts_are_there_as_yhat_when_asked_for() {
+    let host = Host::start().with_pushed("trace");
+    let (text, scrape) = scrape_of(&host, "/metrics?yhat=true");
+    let of_trace = |metric: &str| {
+        let is_it = |sample: &&prometheus_parse::Sample| {
+            sample.metric == metric
+                && sample.labels.get("signal") == Some("trace")
+                && sample.labels.get("horizon") == Some("10s")
+        };
+        scrape.samples.iter().find(is_it).unwrap_or_else(|| panic!("no {metric} in {text}"))
+    };
+    for (yhat, ours) in [("yhat", ""), ("yhat_lower", "_lower"), ("yhat_upper", "_upper")] {
+        let (yhat, ours) = (of_trace(yhat), of_trace(&format!("foretop_pushed_value_forecast{ours}")));
+        assert_eq!(yhat.labels.get("for"), Some("foretop_pushed_value"));
+        assert_eq!((&yhat.labels, &yhat.value), (&of_trace("yhat").labels, &ours.value));
+    }
+    assert!(!host.get("/metrics").body.contains("yhat"));
+    host.get("/metrics?yhat=1").check_refused(400, BadParameter, Some("yhat"));
 }
 
 #[test]
