@@ -53,8 +53,8 @@ impl Families {
         }
     }
 
-    /// Adds a forecast of the metric `name` as `yhat`, `yhat_lower` and `yhat_upper`. All three have the same labels, so
-    /// that an expression of them needs no `ignoring`.
+    /// Adds a forecast of the metric `name` as `yhat`, `yhat_lower` and `yhat_upper`, all with the same labels: an
+    /// expression of them needs no `ignoring`.
     fn add_yhat(&mut self, name: &str, mut labels: Vec<LabelPair>, bounds: &Bounds) {
         labels.push(label("for", name));
         for (yhat, help, value) in [

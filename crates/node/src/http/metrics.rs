@@ -1,5 +1,7 @@
 //! Values, forecasts and the node's own health for Prometheus: `GET /metrics`, text format 0.0.4.
 
+#![expect(unused_qualifications, reason = "the macro of utoipa qualifies what it is given")]
+
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};

@@ -14,7 +14,7 @@ use crate::node::{Running, folder};
 fn start(data: &Path, url: &str) -> Running {
     let config = data.join("foretop.toml");
     let section = format!(
-        "[[remote_write]]\nurl = '{url}'\nbatch_every = '200ms'\nbatch_samples = 10000\nforecast_every = '1s'\nlabels = {{ instance = 'here' }}\n"
+        "[[remote_write]]\nurl = '{url}'\nbatch_every = '200ms'\nbatch_samples = 10000\nforecast_every = '1s'\nyhat = true\nlabels = {{ instance = 'here' }}\n"
     );
     fs::write(&config, section).unwrap();
     let data = data.join("data");
@@ -83,6 +83,7 @@ fn samples_forecasts_and_own_health_arrive_under_the_names_of_the_metrics() {
     let bounds = r#"foretop_cpu_busy_ratio_forecast_lower{horizon="60s",confidence="0.95",instance="here"}"#;
     let inside = prometheus.query_at(found[0].at_s, &format!("{bounds} <= ignoring(confidence) {forecast}"));
     assert_eq!(inside.len(), 1);
+    prometheus.wait_for(r#"yhat_upper{for="foretop_cpu_busy_ratio",horizon="60s",instance="here"} >= yhat > -1"#);
     prometheus.wait_for("rate(foretop_ticks_total{instance=\"here\"}[10s]) > 0");
     prometheus.wait_for("foretop_remote_write_sent_samples_total{instance=\"here\"} > 0");
     wait_until("a gap of 10 samples would show", PATIENCE, || (written(&prometheus).len() > 10).then_some(()));
