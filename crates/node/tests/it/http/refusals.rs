@@ -45,7 +45,7 @@ fn a_parameter_that_is_unknown_or_given_twice_is_named() {
     check_query("/api/v1/series/trace/forecast?horzon=30s", "horzon", "horizon, confidence");
     check_query("/api/v1/series/trace/forecast?horizon=30s&horizon=5s", "horizon", "2 times");
     check_query("/api/v1/series?x", "x", "known here: none");
-    check_query("/metrics?x=1", "x", "none");
+    check_query("/metrics?x=1", "x", "yhat");
 }
 
 #[test]
