@@ -12,6 +12,7 @@
 use std::time::Duration;
 
 use units::Timestamp;
+pub(crate) use units::span::{times, whole_steps};
 
 /// A wall clock less than this behind the labels is not reported, unless the step is shorter still: the two clocks
 /// are read one after the other and slewed against each other.
@@ -89,16 +90,6 @@ impl Schedule {
         let n_jumped = whole_steps(label.saturating_since(expected), self.step);
         Due { label, n_missed, n_jumped, behind: Duration::ZERO }
     }
-}
-
-/// Returns the number of whole steps that fit into `span`.
-pub(crate) fn whole_steps(span: Duration, step: Duration) -> u64 {
-    u64::try_from(span.as_nanos() / step.as_nanos()).unwrap_or(u64::MAX)
-}
-
-/// `n` steps; saturates at 584 years.
-pub(crate) fn times(step: Duration, n: u64) -> Duration {
-    Duration::from_nanos(u64::try_from(step.as_nanos().saturating_mul(u128::from(n))).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]

@@ -49,6 +49,21 @@ pub fn format(span: Duration) -> String {
     if parts.is_empty() { "0s".to_owned() } else { parts.join(" ") }
 }
 
+/// Returns the number of whole steps that fit into `span`.
+///
+/// # Panics
+/// When `step` is zero.
+#[must_use]
+pub fn whole_steps(span: Duration, step: Duration) -> u64 {
+    u64::try_from(span.as_nanos() / step.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Returns the length of `n` steps; saturates at 584 years.
+#[must_use]
+pub fn times(step: Duration, n: u64) -> Duration {
+    Duration::from_nanos(u64::try_from(step.as_nanos().saturating_mul(u128::from(n))).unwrap_or(u64::MAX))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use predict::{Calendar, FoundSeason, Outlook, Paths, Periods, Record, Worth};
 use units::Timestamp;
 
+use crate::first_passage::{self, rises};
 use crate::foresight::Foresight;
 use crate::question::{Question, share};
 
@@ -94,17 +95,6 @@ pub struct Answer {
     pub record: Record,
 }
 
-/// Distribution of the time until a statement comes true: the probability that it has come true by each time.
-///
-/// Near and far are forecast in steps of different lengths. A distribution whose near part is that of shorter steps
-/// ([`Self::after`]) never falls, whatever the steps.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FirstPassage {
-    step: Duration,
-    /// Times at which the probability rises, and the probability from then on, both ascending.
-    rises: Vec<(Duration, f64)>,
-}
-
 /// Answers a question about what comes after the samples; `None` when they are too few for any forecast.
 ///
 /// The same samples, question and seed have the same answer. Each earlier moment in the record is answered from the
@@ -167,100 +157,10 @@ impl Chance {
     /// worth. The time when it comes true, if it does, is as in these futures.
     #[must_use]
     pub fn of(futures: &Paths, question: &Question, worth: Worth) -> Self {
-        let mut leads = question.of_paths(futures);
-        let drawn = share(&leads);
-        let probability = worth.told(drawn);
-        // Those that never are come last.
-        leads.sort_unstable_by_key(|lead| lead.unwrap_or(usize::MAX));
-        let at = |quantile: f64| {
-            let place = (quantile * drawn / probability * leads.len() as f64).ceil() as usize;
-            if quantile > probability || !question.is_of_one() { None } else { leads[place.clamp(1, leads.len()) - 1] }
-        };
+        let leads = question.of_paths(futures);
+        let probability = worth.told(share(&leads));
+        let rises = rises(leads, question, probability);
+        let at = |quantile: f64| if question.is_of_one() { first_passage::quantile(&rises, quantile) } else { None };
         Self { probability, leads: [0.1, 0.5, 0.9].map(at) }
-    }
-}
-
-impl FirstPassage {
-    /// Returns the distribution behind an answer to a question that was asked in steps of this length.
-    #[must_use]
-    pub fn of(answer: &Answer, question: &Question, step: Duration) -> Self {
-        let mut leads: Vec<usize> = question.of_paths(&answer.futures).into_iter().flatten().collect();
-        leads.sort_unstable();
-        if leads.is_empty() {
-            // The record may know better than futures none of which make it true, but not when.
-            leads.push(question.n_leads);
-        }
-        let (n, probability) = (leads.len() as f64, answer.chance.probability);
-        let rises = (1..).zip(leads).map(|(idx, lead)| (times(step, lead), probability * f64::from(idx) / n)).collect();
-        Self { step, rises }
-    }
-
-    /// Returns the distribution that is `nearer` up to a time, and this one after it. What has come true by then has
-    /// come true later as well: the probability stays at what it is there until this distribution exceeds it.
-    #[must_use]
-    pub fn after(&self, nearer: &Self, until: Duration) -> Self {
-        let so_far = nearer.by(until);
-        let next = times(self.step, (until.as_nanos() / self.step.as_nanos().max(1)) as usize + 1);
-        let near = nearer.rises.iter().copied().take_while(|(time, _)| *time <= until);
-        let later = self.rises.iter().filter(|(_, by)| *by > so_far).map(|(time, by)| (next.max(*time), *by));
-        Self { step: self.step, rises: near.chain(later).collect() }
-    }
-
-    /// Returns the probability that the statement comes true by a time.
-    #[must_use]
-    pub fn by(&self, time: Duration) -> f64 {
-        let n = self.rises.partition_point(|(rise, _)| *rise <= time);
-        n.checked_sub(1).map_or(0.0, |last| self.rises[last].1)
-    }
-
-    /// Returns the probability that it comes true at all.
-    #[must_use]
-    pub fn probability(&self) -> f64 {
-        self.rises.last().map_or(0.0, |(_, by)| *by)
-    }
-
-    /// Returns the time by which the statement has come true with a probability; `None` if it is later than was asked
-    /// about.
-    #[must_use]
-    pub fn quantile(&self, probability: f64) -> Option<Duration> {
-        self.rises.iter().find(|(_, by)| *by >= probability).map(|(time, _)| *time)
-    }
-}
-
-fn times(step: Duration, n: usize) -> Duration {
-    step.saturating_mul(u32::try_from(n).unwrap_or(u32::MAX))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn passage(step: u64, rises: &[(u64, f64)]) -> FirstPassage {
-        let rises = rises.iter().map(|(time, by)| (Duration::from_secs(*time), *by)).collect();
-        FirstPassage { step: Duration::from_secs(step), rises }
-    }
-
-    #[test]
-    fn what_has_come_true_by_then_has_come_true_later() {
-        let (near, until) = (passage(1, &[(2, 0.1), (5, 0.3), (9, 0.5)]), Duration::from_secs(6));
-        for (far, expected) in [
-            // Doubts of the longer steps do not take back what the shorter ones say.
-            (vec![(4, 0.05), (8, 0.2), (12, 0.4)], vec![(2, 0.1), (5, 0.3), (12, 0.4)]),
-            // What they take for sure comes with their first step.
-            (vec![(4, 0.9), (12, 1.0)], vec![(2, 0.1), (5, 0.3), (8, 0.9), (12, 1.0)]),
-            (vec![(4, 0.2)], vec![(2, 0.1), (5, 0.3)]),
-        ] {
-            assert_eq!(passage(4, &far).after(&near, until), passage(4, &expected), "{far:?}");
-        }
-    }
-
-    #[test]
-    fn times_and_probabilities_are_of_one_distribution() {
-        let passage = passage(1, &[(2, 0.1), (5, 0.3)]);
-        assert_eq!([1, 2, 4, 5, 60].map(|time| passage.by(Duration::from_secs(time))), [0.0, 0.1, 0.1, 0.3, 0.3]);
-        assert_eq!(
-            [0.05, 0.1, 0.2, 0.3, 0.31].map(|share| passage.quantile(share).map(|time| time.as_secs())),
-            [Some(2), Some(2), Some(5), Some(5), None]
-        );
     }
 }

@@ -59,17 +59,21 @@ pub fn longer(step: Duration) -> Option<Duration> {
 /// too few of this one are known; `None` where that would be too many steps.
 #[must_use]
 pub fn shorter(own: Duration, step: Duration, horizon: Duration) -> Option<Duration> {
-    let shorter = levels(own).into_iter().rev().find(|shorter| *shorter < step)?;
+    let shorter = next_shorter(own, step)?;
     (n_steps(horizon, shorter) <= N_LEADS_YOUNG as u128).then_some(shorter)
 }
 
-/// The next shorter step in which a series that is sampled every `own` is looked at, and the horizon up to which it is:
-/// `None` if there is none, or if none ends before `horizon`.
+/// The next shorter step in which a series that is sampled every `own` is looked at, and the horizon up to which it is;
+/// `None` if there is no such step, or if it is looked at as far as `horizon`.
 #[must_use]
 pub fn nearer(own: Duration, step: Duration, horizon: Duration) -> Option<(Duration, Duration)> {
-    let shorter = levels(own).into_iter().rev().find(|shorter| *shorter < step)?;
+    let shorter = next_shorter(own, step)?;
     let until = shorter.saturating_mul(N_LEADS_MAX as u32);
     (until < horizon).then_some((shorter, until))
+}
+
+fn next_shorter(own: Duration, step: Duration) -> Option<Duration> {
+    levels(own).into_iter().rev().find(|shorter| *shorter < step)
 }
 
 /// All steps in which a series that is sampled every `own` is looked at, ascending: each is a multiple of the one

@@ -176,48 +176,37 @@ impl Hub {
         Ok(view.picture())
     }
 
-    /// Answers a question from the outlook of the rule that asks it, if there is one: else from the past, and from its
-    /// shorter steps what comes before their horizon.
+    /// Answers a question from the outlook of the rule that asks it, if there is one. Else the answer is from the past,
+    /// and up to the horizon of its shorter steps from these.
     fn answer(&self, asked: &Asked, past: &Pasts, question: &Question) -> Result<(Answer, FirstPassage), QueryError> {
         let Asked { statement, within, seasons, .. } = asked;
         let of_rule = match seasons {
             api::Seasons::Learned => self.lookout().answer(self, &statement.of, *within, question),
             api::Seasons::Off => None,
         };
-        let is_of_rule = of_rule.is_some();
+        let has_shorter = of_rule.is_none() && question.is_of_one();
         let answer = of_rule.or_else(|| warn::ask(past.history(), question, SEED)).ok_or_else(|| past.too_young())?;
-        let mut passage = FirstPassage::of(&answer, question, past.step());
-        if question.is_of_one()
-            && !is_of_rule
-            && let Some((nearer, until)) = self.nearer(asked, past)?
-        {
-            passage = passage.after(&nearer, until);
-        }
+        let passage = FirstPassage::of(&answer, question, past.step());
+        let passage = match has_shorter.then(|| self.nearer(asked, past.step())).flatten() {
+            Some((nearer, until)) => passage.after(&nearer, until),
+            None => passage,
+        };
         Ok((answer, passage))
     }
 
-    /// Returns the answer of the next shorter step about the time up to its horizon; `None` if there is no such step,
-    /// or if too little is known in it.
-    fn nearer(&self, asked: &Asked, past: &Pasts) -> Result<Option<(FirstPassage, Duration)>, QueryError> {
-        let of = &asked.statement.of;
-        let own = self.longest(of, |id| self.own_step(id))?;
-        let Some((step, until)) = warn::nearer(own, past.step(), asked.within)
-            .filter(|(_, until)| asked.lasting.is_none_or(|lasting| lasting <= *until))
-        else {
-            return Ok(None);
-        };
+    /// Returns the answer of the next shorter step than `step` about the time up to its horizon; `None` if there is no
+    /// such step, or if the question cannot be asked in it: too little is known, or all its values are on one side of
+    /// the line.
+    fn nearer(&self, asked: &Asked, step: Duration) -> Option<(FirstPassage, Duration)> {
+        let own = self.longest(&asked.statement.of, |id| self.own_step(id)).ok()?;
+        let (shorter, until) = warn::nearer(own, step, asked.within)?;
         let asked = Asked { within: until, ..asked.clone() };
-        let answer = self.pasts_in(of, step, until).map(|nearer| nearer.with(asked.seasons)).and_then(|nearer| {
-            if nearer.step() != step {
-                return Ok(None);
-            }
-            let question = nearer.question(&asked.statement, until, asked.lasting)?;
-            self.answer(&asked, &nearer, &question).map(|(_, passage)| Some((passage, until)))
-        });
-        match answer {
-            Err(QueryError::TooYoung { .. }) => Ok(None),
-            answer => answer,
+        let past = self.pasts_in(&asked.statement.of, shorter, until).ok()?.with(asked.seasons);
+        if past.step() != shorter {
+            return None;
         }
+        let question = past.question(&asked.statement, until, asked.lasting).ok()?;
+        self.answer(&asked, &past, &question).ok().map(|(_, passage)| (passage, until))
     }
 
     /// Returns the known past of a statement's signals, and the question about it.
