@@ -89,7 +89,8 @@ fn a_host_has_a_name_a_network_and_shared_memory_of_its_own() {
     assert_eq!(before, after, "the machine's own network has another device");
 }
 
-/// 20 ms there and 5 ms back: a round trip takes 25 ms at least, and a probe says half of it.
+/// 20 ms there and 5 ms back, of which a probe says half, less the microseconds that a crossing may be faster than those
+/// that the emulation measured as it came up.
 #[test]
 #[ignore = "needs root; run by make test"]
 fn messages_between_sites_take_their_time_and_no_less() {
@@ -100,7 +101,7 @@ fn messages_between_sites_take_their_time_and_no_less() {
     let trace = end_of(&mut sites.exec("l0", &probe));
     let latencies: Vec<u64> =
         trace.stdout.lines().skip(1).filter_map(|row| row.split(',').nth(1)?.parse().ok()).collect();
-    assert!(!latencies.is_empty() && latencies.iter().all(|ns| *ns >= 12_500_000), "{trace:?}");
+    assert!(!latencies.is_empty() && latencies.iter().all(|ns| *ns >= 12_450_000), "{trace:?}");
     answering.kill().unwrap();
     answering.wait().unwrap();
 }
@@ -134,7 +135,7 @@ fn a_name_is_taken_once_and_what_runs_in_its_hosts_ends_with_it() {
     wait_until("it has ended with the emulation", PATIENCE, || inside.try_wait().unwrap());
 }
 
-/// 20 ms there and 5 ms back, less the microseconds that a crossing may be faster than those before it.
+/// 20 ms there and 5 ms back, less the same microseconds.
 #[test]
 #[ignore = "needs root; run by make test"]
 fn unmodified_mpi_programs_span_sites() {
