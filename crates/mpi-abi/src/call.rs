@@ -94,7 +94,6 @@ calls! {
     isend c"PMPI_Isend" (*const c_void, c_int, usize, c_int, c_int, usize, *mut usize);
     pack c"PMPI_Pack" (*const c_void, c_int, usize, *mut c_void, c_int, *mut c_int, usize);
     pack_size c"PMPI_Pack_size" (c_int, usize, usize, *mut c_int);
-    query_thread c"PMPI_Query_thread" (*mut c_int);
     recv c"PMPI_Recv" (*mut c_void, c_int, usize, c_int, c_int, usize, *mut c_void);
     request_get_status c"PMPI_Request_get_status" (usize, *mut c_int, *mut c_void);
     send c"PMPI_Send" (*const c_void, c_int, usize, c_int, c_int, usize);
@@ -151,13 +150,13 @@ impl Mpi {
         call!(self, comm_test_inter(comm.0, &raw mut flag)).map(|()| flag != 0)
     }
 
-    /// Whether both have the same ranks in the same order: `MPI_IDENT` or `MPI_CONGRUENT`, 0 and 1 in all libraries.
+    /// Whether both have the same ranks in the same order: `MPI_IDENT` or `MPI_CONGRUENT`.
     ///
     /// # Errors
     /// If MPI refuses.
     pub fn is_congruent(&self, one: Handle, other: Handle) -> Result<bool, Failed> {
         let mut result = 0;
-        call!(self, comm_compare(one.0, other.0, &raw mut result)).map(|()| result <= 1)
+        call!(self, comm_compare(one.0, other.0, &raw mut result)).map(|()| result <= self.congruent())
     }
 
     /// Makes a communicator of the same ranks. All of them have to call.
@@ -298,15 +297,6 @@ impl Mpi {
             && call!(self, finalized(&raw mut has_ended)).is_ok()
             && has_begun != 0
             && has_ended == 0
-    }
-
-    /// Returns the thread level: 0 for `MPI_THREAD_SINGLE` up to 3 for `MPI_THREAD_MULTIPLE`.
-    ///
-    /// # Errors
-    /// If MPI refuses.
-    pub fn thread_level(&self) -> Result<c_int, Failed> {
-        let mut level = 0;
-        call!(self, query_thread(&raw mut level)).map(|()| level)
     }
 
     /// Sends bytes.

@@ -11,7 +11,8 @@ type ToC = unsafe extern "C" fn(c_int) -> usize;
 #[derive(Debug)]
 pub(crate) struct Fortran {
     library: Library,
-    /// Open MPI has a table of all handles; none in MPICH, whose handles are numbers in C too.
+    /// Open MPI has a table of all handles; none in MPICH, whose handles are numbers in C too. The standard ABI has no
+    /// Fortran.
     comm_to_c: Option<ToC>,
     datatype_to_c: Option<ToC>,
     op_to_c: Option<ToC>,
@@ -83,6 +84,7 @@ impl Mpi {
         match self.fortran.library {
             Library::OpenMpi => self.fortran.addresses(&[c"mpi_fortran_in_place_"], &[]),
             Library::Mpich => self.fortran.addresses(&[c"MPIR_F08_MPI_IN_PLACE"], &[c"MPIR_F_MPI_IN_PLACE"]),
+            Library::Standard => [0; 2],
         }
     }
 
@@ -92,6 +94,7 @@ impl Mpi {
         match self.fortran.library {
             Library::OpenMpi => self.fortran.addresses(&[c"mpi_fortran_bottom_"], &[]),
             Library::Mpich => self.fortran.addresses(&[c"MPIR_F08_MPI_BOTTOM"], &[c"MPIR_F_MPI_BOTTOM"]),
+            Library::Standard => [0; 2],
         }
     }
 
@@ -101,6 +104,7 @@ impl Mpi {
         match self.fortran.library {
             Library::OpenMpi => self.fortran.addresses(&[c"mpi_fortran_status_ignore_"], &[c"MPI_F_STATUS_IGNORE"]),
             Library::Mpich => self.fortran.addresses(&[c"MPIR_F08_MPI_STATUS_IGNORE_OBJ"], &[c"MPI_F_STATUS_IGNORE"]),
+            Library::Standard => [0; 2],
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The MPI library of the process that this code was loaded into, whichever it is.
 //!
-//! No library is linked. [`Mpi::get`] looks at run time for Open MPI or MPICH and finds their functions by name.
-//! Handles are words: an address in Open MPI, a number of 32 bits in MPICH. What else differs is in one module for each
-//! library; the ABI of MPI 5.0 would be a third. Deciding what to do with a call is not done here.
+//! No library is linked. [`Mpi::get`] looks at run time for Open MPI, MPICH or a library of the standard ABI (MPI 5.0)
+//! and finds its functions by name. Handles are words: an address in Open MPI, a number of 32 bits in MPICH, either in
+//! the standard ABI. What else differs is in one module for each. Deciding what to do with a call is not done here.
 //!
 //! Assumes Linux on x86-64 or AArch64, where a call passes each argument, integer or address, as one machine word.
 #![warn(unreachable_pub)]
@@ -16,6 +16,7 @@ mod library;
 mod mpich;
 mod names;
 mod open_mpi;
+mod standard;
 mod symbol;
 pub mod table;
 

@@ -7,7 +7,7 @@ use crate::call::{Calls, Status};
 use crate::datatype::{Datatype, Op};
 use crate::fortran::Fortran;
 use crate::symbol;
-use crate::{mpich, open_mpi};
+use crate::{mpich, open_mpi, standard};
 
 /// A library, or all that share its ABI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub enum Library {
     OpenMpi,
     /// MPICH 3.1 and later, Intel MPI, MVAPICH, Cray MPICH: the MPICH ABI Compatibility Initiative.
     Mpich,
+    /// All libraries that have the ABI of MPI 5.0: `libmpi_abi.so.1`.
+    Standard,
 }
 
 /// A communicator, datatype, operation, request or the like, as C programs hold it.
@@ -65,6 +67,8 @@ pub(crate) struct Description {
     pub(crate) handle_bytes: usize,
     /// Distance in bytes from one status to the next.
     pub(crate) status_bytes: usize,
+    /// `MPI_CONGRUENT`. `MPI_IDENT` is one less, and all other results are more.
+    pub(crate) congruent: c_int,
     pub(crate) constants: Constants,
     pub(crate) datatypes: Vec<(Handle, Datatype)>,
     pub(crate) ops: Vec<(Handle, Op)>,
@@ -91,8 +95,13 @@ impl Mpi {
     }
 
     fn find() -> Option<Self> {
-        // MPICH first: below the library that a simulated program takes for it lies an Open MPI.
-        let description = is_mpich().then(mpich::description).or_else(open_mpi::description)?;
+        // Open MPI last: it lies below the library that a simulated program takes for another. The standard ABI of
+        // MPICH has MPICH's version text.
+        let description = if standard::is_called() {
+            standard::description()
+        } else {
+            is_mpich().then(mpich::description).or_else(open_mpi::description)?
+        };
         Some(Self { calls: Calls::find()?, fortran: Fortran::find(description.library), description })
     }
 
@@ -100,6 +109,11 @@ impl Mpi {
     #[must_use]
     pub fn library(&self) -> Library {
         self.description.library
+    }
+
+    /// Returns `MPI_CONGRUENT`.
+    pub(crate) fn congruent(&self) -> c_int {
+        self.description.congruent
     }
 
     /// Returns its constants.

@@ -13,6 +13,7 @@ pub(crate) fn description() -> Description {
         library: Library::Mpich,
         handle_bytes: 4,
         status_bytes: 20,
+        congruent: 1,
         constants: Constants {
             comm_world: Handle(0x4400_0000),
             comm_self: Handle(0x4400_0001),

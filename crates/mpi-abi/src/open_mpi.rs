@@ -19,6 +19,7 @@ pub(crate) fn description() -> Option<Description> {
         library: Library::OpenMpi,
         handle_bytes: size_of::<usize>(),
         status_bytes: 24,
+        congruent: 1,
         constants: Constants {
             comm_world: object(c"ompi_mpi_comm_world")?,
             comm_self: object(c"ompi_mpi_comm_self")?,

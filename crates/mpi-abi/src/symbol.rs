@@ -23,6 +23,19 @@ pub fn any(name: &CStr) -> *mut c_void {
     if found.is_null() { private(name) } else { found }
 }
 
+/// Returns the file name of the loaded object that has this address, without folders.
+pub(crate) fn file_of(address: *mut c_void) -> Option<String> {
+    // SAFETY: an object of this type may be all zeros, and the lookup takes any address.
+    let path = unsafe {
+        let mut found: libc::Dl_info = std::mem::zeroed();
+        if libc::dladdr(address, &raw mut found) == 0 || found.dli_fname.is_null() {
+            return None;
+        }
+        CStr::from_ptr(found.dli_fname)
+    };
+    Some(Path::new(&*path.to_string_lossy()).file_name()?.to_string_lossy().into_owned())
+}
+
 /// Returns a symbol of an MPI library that was loaded for a plug-in alone, as Python loads extension modules.
 #[cold]
 fn private(name: &CStr) -> *mut c_void {
@@ -116,5 +129,7 @@ mod tests {
     fn a_symbol_that_nobody_has_is_null() {
         assert!(any(c"MPI_No_such_function").is_null());
         assert!(!any(c"dlsym").is_null());
+        assert!(file_of(any(c"getpid")).is_some_and(|name| name.starts_with("libc.")));
+        assert_eq!(file_of(std::ptr::null_mut()), None);
     }
 }

@@ -149,15 +149,20 @@ impl Launcher {
         };
         candidates
             .iter()
-            .map(PathBuf::from)
-            .find(|program| {
-                answer_to_version(program).and_then(|answer| Flavour::of_launcher(&answer)) == Some(flavour)
-            })
-            .map(|program| Self { program, flavour })
+            .filter_map(|program| Self::at(program.into()))
+            .find(|launcher| launcher.flavour == flavour)
             .ok_or_else(|| LauncherError::Missing {
                 flavour,
                 tried: candidates.iter().map(|name| name.to_string_lossy().into_owned()).collect(),
             })
+    }
+
+    /// Returns the launcher at this path or of this name, if it is there and of a library that is known here.
+    #[must_use]
+    pub fn at(program: PathBuf) -> Option<Self> {
+        let output = Command::new(&program).arg("--version").output().ok()?;
+        let flavour = Flavour::of_launcher(&String::from_utf8_lossy(&output.stdout))?;
+        Some(Self { program, flavour })
     }
 
     /// The command that starts `program` so placed; its arguments are still to be added.
@@ -206,11 +211,6 @@ fn mpich(command: &mut Command, placing: &Placing) {
     for (name, value) in &placing.environment {
         command.args(["-genv", name, value]);
     }
-}
-
-fn answer_to_version(program: &std::path::Path) -> Option<String> {
-    let output = Command::new(program).arg("--version").output().ok()?;
-    Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 #[cfg(test)]

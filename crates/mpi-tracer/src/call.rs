@@ -13,7 +13,7 @@ use crate::site::{Layout, Place, Spec, Style};
 use crate::switch::{complain, guarded};
 use crate::thread::{Inside, Recorder, forget};
 
-/// `MPI_ERR_INTERN` of both libraries.
+/// `MPI_ERR_INTERN` of Open MPI and MPICH, `MPI_ERR_OTHER` of the standard ABI.
 const ERR_INTERN: c_int = 16;
 
 /// Room for a status that the program does not want.

@@ -15,7 +15,7 @@ use crate::site::{CallEffect, CallSite, CallWay};
 use crate::start::{MadeCall, ProgramCall};
 use crate::tally::CallTally;
 
-/// `MPI_ERR_INTERN` of both libraries.
+/// `MPI_ERR_INTERN` of Open MPI and MPICH, `MPI_ERR_OTHER` of the standard ABI.
 const ERR_INTERN: c_int = 16;
 
 /// Makes a call of the program, unless it is a part of another one.

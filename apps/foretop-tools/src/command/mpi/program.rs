@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, bail};
-use mpi_run::{Flavour, Launcher};
+use mpi_run::{Flavour, LAUNCHER_VARIABLE, Launcher};
 
 /// A folder with the programs, looked into before all others.
 const FOLDER_VARIABLE: &str = "FORETOP_MPI_PROGRAMS";
@@ -12,6 +12,9 @@ const FOLDER_VARIABLE: &str = "FORETOP_MPI_PROGRAMS";
 const FOLDERS: [&str; 2] = ["../lib/foretop/{}", "../mpi/{}"];
 /// Folders with programs that serve all libraries.
 const SHARED_FOLDERS: [&str; 2] = ["../lib/foretop", "../mpi"];
+
+/// The launcher's name in each library's own folder.
+const PLAIN_LAUNCHER: &str = "mpiexec";
 
 /// A program that is there.
 #[derive(Debug)]
@@ -44,14 +47,22 @@ pub fn find_library(name: &str) -> anyhow::Result<PathBuf> {
     })
 }
 
-/// Returns the launcher for a program that is independent of this one: that of the library which its file names, else
-/// the first one that is there.
+/// Returns the launcher for a program that is independent of this one: that of the library which its file names. A
+/// script or a program of the standard ABI names none: it gets the `mpiexec` in its folder, as in a virtual environment
+/// of Python, else that in `PATH`, else the first launcher that is there.
 pub fn launcher_of(program: &Path, wanted: Option<Flavour>) -> anyhow::Result<Launcher> {
-    let named = || {
-        let path = if program.components().count() > 1 { program.to_owned() } else { in_path(program)? };
-        Flavour::of_program(&std::fs::read(path).ok()?)
-    };
-    match wanted.or_else(named) {
+    let path = if program.components().count() > 1 { Some(program.to_owned()) } else { in_path(program) };
+    let named = || Flavour::of_program(&std::fs::read(path.as_ref()?).ok()?);
+    let flavour = wanted.or_else(named);
+    let beside = path.as_ref().map(|path| path.with_file_name(PLAIN_LAUNCHER));
+    let plain = flavour.is_none().then(|| PLAIN_LAUNCHER.into());
+    if std::env::var_os(LAUNCHER_VARIABLE).is_none()
+        && let Some(launcher) = beside.into_iter().chain(plain).find_map(Launcher::at)
+        && flavour.is_none_or(|flavour| flavour == launcher.flavour)
+    {
+        return Ok(launcher);
+    }
+    match flavour {
         Some(flavour) => Ok(Launcher::find(flavour)?),
         None => Ok(Launcher::find(Flavour::OpenMpi).or_else(|_| Launcher::find(Flavour::Mpich))?),
     }
