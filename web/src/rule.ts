@@ -5,7 +5,7 @@ import { lengthText } from "./format.ts";
 import type { Rule, RuleText, TriedRule, Warning, Warnings } from "./wire.ts";
 
 /** The keys of a rule, in the order of the form. */
-export const FIELDS = ["name", "when", "within", "for", "raise", "clear"] as const;
+export const FIELDS = ["name", "when", "within", "for", "raise", "clear", "quiet"] as const;
 
 export type Field = (typeof FIELDS)[number];
 
@@ -19,7 +19,7 @@ export interface Fault {
 }
 
 /** A form that is not filled in. */
-export const BLANK: Readonly<RuleForm> = { name: "", when: "", within: "30min", for: "", raise: "0.8", clear: "0.5" };
+export const BLANK: Readonly<RuleForm> = { name: "", when: "", within: "30min", for: "", raise: "0.8", clear: "0.5", quiet: "" };
 
 /** Over how much of the past a rule is tried. */
 export const TRY_MS = 7 * 86_400_000;
@@ -30,19 +30,21 @@ const NO_NAMES = ["try", ".", ".."];
 /** The form that makes this rule. */
 export function formOf(rule: Rule): RuleForm {
   const { name, when, within, raise, clear } = rule;
-  return { name, when, within, for: rule.for ?? "", raise: String(raise), clear: String(clear) };
+  return { name, when, within, for: rule.for ?? "", raise: String(raise), clear: String(clear), quiet: quietText(rule) };
 }
 
 /** The rule that a form makes, without its name; what is left empty is left out. */
 export function textOf(form: RuleForm): RuleText {
   const number = (text: string) => (text.trim() === "" ? undefined : Number(text));
   const [lasting, raise, clear] = [form.for.trim(), number(form.raise), number(form.clear)];
+  const quiet = form.quiet.split(",").map((range) => range.trim()).filter((range) => range !== "");
   return {
     when: form.when,
     within: form.within,
     ...(lasting === "" ? {} : { for: lasting }),
     ...(raise === undefined ? {} : { raise }),
     ...(clear === undefined ? {} : { clear }),
+    ...(quiet.length === 0 ? {} : { quiet }),
   };
 }
 
@@ -88,9 +90,16 @@ export function standingOf({ name, when }: Rule, { rules }: Warnings): Warning |
   return rules.find((warning) => warning.name === name && warning.statement === when) ?? null;
 }
 
-/** `load.1m > 3 for 5m within 30m`. */
-export function statementOf({ when, within, for: lasting }: Rule): string {
-  return `${when}${lasting === undefined ? "" : ` for ${lasting}`} within ${within}`;
+/** `load.1m > 3 for 5m within 30m, quiet Sat Sun`. */
+export function statementOf(rule: Rule): string {
+  const { when, within, for: lasting } = rule;
+  const quiet = quietText(rule);
+  return `${when}${lasting === undefined ? "" : ` for ${lasting}`} within ${within}${quiet === "" ? "" : `, quiet ${quiet}`}`;
+}
+
+/** Hours in which nobody is notified, as the form has them: `Mon-Fri 22:00-06:00, Sat Sun`. */
+function quietText({ quiet = [] }: Rule): string {
+  return quiet.join(", ");
 }
 
 function times(n: number): string {

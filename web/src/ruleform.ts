@@ -13,6 +13,7 @@ const LABELS: Record<Field, [label: string, hint: string]> = {
   for: ["for", "for how long it has to last; empty: one value is enough"],
   raise: ["warn from", "the probability from which on to warn: 0.8"],
   clear: ["until below", "the probability below which the warning is over: 0.5"],
+  quiet: ["quiet", "hours in which nobody is notified: 22:00-06:00, Sat Sun; empty: none"],
 };
 
 export interface RuleFormEvents {
@@ -115,7 +116,7 @@ export class RuleFormView {
     const form = this.#form();
     await this.#run(faultIn(form), "trying it on the past 7 d …", async (abort) => {
       const answer = await this.#api.send<TriedRule>("POST", "rules/try", { rule: textOf(form) }, abort);
-      setText(this.#says, triedText(answer));
+      setText(this.#says, triedText(answer) + (form.quiet.trim() === "" ? "" : " Quiet hours make no difference to this."));
     });
   }
 

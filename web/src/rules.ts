@@ -153,8 +153,9 @@ export class RulesView {
 
   async #silence(name: string, length: string): Promise<void> {
     await this.#change(async () => {
-      await this.#api.send<Warning>("POST", `warnings/${encodeURIComponent(name)}/silence`, { for: length });
-      this.#say(length === "0s" ? `“${name}” is told again.` : `Nobody is told of “${name}” for ${length}.`);
+      const { silent_until } = await this.#api.send<Warning>("POST", `warnings/${encodeURIComponent(name)}/silence`, { for: length });
+      const quiet = silent_until === undefined ? `“${name}” is told again.` : `The rule's quiet hours last until ${momentText(Date.parse(silent_until), Date.now())}.`;
+      this.#say(length === "0s" ? quiet : `Nobody is told of “${name}” for ${length}.`);
     });
   }
 

@@ -287,6 +287,8 @@ export interface RuleText {
   for?: string;
   raise?: number;
   clear?: number;
+  /** Hours of the week in which nobody is notified. */
+  quiet?: string[];
 }
 
 export interface Rule extends RuleText {

@@ -20,6 +20,9 @@ const tried = (more: Partial<TriedRule>): TriedRule => ({
 
 test("a form makes the rule that it was filled with, and leaves out what is empty", () => {
   expect(textOf(formOf(RULE))).toEqual({ when: "load.1m > 3", within: "30m", for: "5m", raise: 0.8, clear: 0.5 });
+  const quiet = { ...RULE, quiet: ["Mon-Fri 22:00-06:00", "Sat Sun"] };
+  expect(textOf(formOf(quiet)).quiet).toEqual(quiet.quiet);
+  expect(statementOf(quiet)).toBe("load.1m > 3 for 5m within 30m, quiet Mon-Fri 22:00-06:00, Sat Sun");
   const sparse = { ...BLANK, when: "load.1m > 3", raise: " ", clear: "" };
   expect(textOf(sparse)).toEqual({ when: "load.1m > 3", within: "30min" });
 });

@@ -33,6 +33,9 @@ pub struct Rule {
     pub raise: f64,
     /// The probability below which it is taken back.
     pub clear: f64,
+    /// Hours of the week in which nobody is notified, such as `Mon-Fri 22:00-06:00`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quiet: Vec<String>,
     /// Origin of the rule.
     pub from: RuleOrigin,
 }
@@ -66,6 +69,10 @@ pub struct RuleText {
     /// The probability below which it is taken back, at most `raise`; 0.5 by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clear: Option<f64>,
+    /// Hours of the week in which nobody is notified, such as `Mon-Fri 22:00-06:00` or `Sat Sun`, in the node's time
+    /// zone; none by default. A trial ignores them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quiet: Vec<String>,
 }
 
 /// Body of `POST /api/v1/rules/try`.

@@ -179,9 +179,11 @@ impl Warden {
         self.ask(now);
         for watched in &mut self.watched {
             watched.explain(&self.hub, now);
-            let is_silent = silences.contains_key(&watched.rule.name);
+            let is_quiet = self.hub.is_quiet(&watched.rule.quiet, now);
+            // Whoever was notified before quiet hours began would take a warning that is missing for one that is over.
+            let is_silent = silences.contains_key(&watched.rule.name) || (is_quiet && !watched.was_sent());
             let stands = watched.standing(is_silent, now, &self.host, &self.page);
-            let mut change = watched.change(stands.as_ref(), self.repeat, now);
+            let mut change = watched.change(stands.as_ref(), self.repeat.filter(|_| !is_quiet), now);
             let is_raised = |change: &&mut Alert| self.takes_pictures && change.stands && n_pictures < N_PICTURES_MAX;
             if let Some(raised) = change.as_mut().filter(is_raised) {
                 raised.png = png(&self.hub, &watched.rule, raised.probability);
@@ -251,7 +253,10 @@ impl Warden {
     fn show(&self, at: Option<Timestamp>, problem: Option<String>) {
         let now = self.hub.now();
         let silences = self.hub.silences(now);
-        let rule = |watched: &Watched| watched.show(silences.get(&watched.rule.name).copied(), now);
+        let rule = |watched: &Watched| {
+            let silence = silences.get(&watched.rule.name).copied();
+            watched.show(self.hub.silent_until(silence, &watched.rule.quiet, now), now)
+        };
         let (excursions, n_too_young) = self.excursions.as_ref().map(Excursions::found).unwrap_or_default();
         self.hub.tell_warnings(api::Warnings {
             at,

@@ -49,6 +49,15 @@ impl Timestamp {
         self.0
     }
 
+    pub(crate) fn to_jiff(self) -> jiff::Timestamp {
+        jiff::Timestamp::from_nanosecond(i128::from(self.0)).expect("64 bits of nanoseconds are in jiff's range")
+    }
+
+    /// Converts a moment, at most the last that there is.
+    pub(crate) fn from_jiff(moment: jiff::Timestamp) -> Self {
+        Self(i64::try_from(moment.as_nanosecond()).unwrap_or(i64::MAX))
+    }
+
     /// Returns the time by which this is later than `earlier`; zero if it is not later.
     #[must_use]
     pub fn saturating_since(self, earlier: Self) -> Duration {
@@ -89,9 +98,7 @@ impl Sub<Duration> for Timestamp {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let moment =
-            jiff::Timestamp::from_nanosecond(i128::from(self.0)).expect("64 bits of nanoseconds are in jiff's range");
-        moment.fmt(f)
+        self.to_jiff().fmt(f)
     }
 }
 

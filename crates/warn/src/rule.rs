@@ -4,7 +4,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use units::span;
+use units::{WeekHours, span};
 
 use crate::statement::Statement;
 
@@ -55,6 +55,9 @@ pub struct Rule {
     /// The probability below which it is taken back, in [0, `raise`].
     #[serde(default = "clear")]
     pub clear: f64,
+    /// Hours of the week in which nobody is notified that the warning stands.
+    #[serde(default, skip_serializing_if = "WeekHours::is_empty")]
+    pub quiet: WeekHours,
 }
 
 /// The reason why something is no file of rules.
@@ -149,7 +152,7 @@ impl Rule {
     /// # Errors
     /// [`RuleError`] when it does not.
     pub fn check(&self) -> Result<(), RuleError> {
-        let Self { name, when, within, lasting, raise, clear } = self;
+        let Self { name, when, within, lasting, raise, clear, quiet: _ } = self;
         if !(1..=NAME_BYTES_MAX).contains(&name.len()) || name.contains(char::is_control) {
             return Err(RuleError::Name { name: name.chars().take(NAME_BYTES_MAX).collect() });
         }
@@ -301,6 +304,8 @@ mod tests {
         assert!(message(&rule("clear = 0.9")).contains("`clear` is 0.9"));
         assert!(message(&rule("raise = nan")).contains("NaN"));
         assert!(message(&rule("for = \"0s\"")).contains("`for` is 0"));
+        assert!(message(&rule("quiet = [\"22-06\"]")).contains("line 5: `22-06` are no hours of the week"));
+        assert!(message(&rule("quiet = [\"Sat Sun\", \"Mon-Fri\"]")).contains("`Sat Sun, Mon-Fri` is all of the week"));
         assert!(message(&rule("often = 1")).starts_with("line 5: unknown field `often`"));
         assert!(message(&rule(&rule(""))).contains("called `a`"));
         assert!(message(&rule("").replace("\"a\"", "\"\\n\"")).contains(r"`\n` cannot be a rule's name"));
@@ -314,7 +319,8 @@ mod tests {
     #[test]
     fn what_is_written_reads_back() {
         let text = "[[rule]]\nname = \"a \\\"b\\\" c\"\nwhen = \"max(a / (b+c  +  d))>=-1.5e-7 MB\"\nwithin = \"90min\"\n\
-             [[rule]]\nname = \"2\"\nwhen = \"x < 5%\"\nwithin = \"1500ms\"\nfor = \"1s\"\nraise = 0.3\nclear = 0.1\n";
+             [[rule]]\nname = \"2\"\nwhen = \"x < 5%\"\nwithin = \"1500ms\"\nfor = \"1s\"\nraise = 0.3\nclear = 0.1\n\
+             quiet = [\"Mon-Fri 22:00-6:00\", \"sat sun\"]\n";
         let rules: Rules = text.parse().unwrap();
         let written = Rules::to_toml(rules.rules());
         assert_eq!(written.parse(), Ok(rules), "{written}");

@@ -71,7 +71,8 @@ struct Check {
 
 /// Show how often each rule would have warned, how often rightly, and with what lead
 ///
-/// Each decision uses only what was known at the time. Days and weeks are those of the node's time zone.
+/// Each decision uses only what was known at the time. Days and weeks are those of the node's time zone. Quiet hours
+/// make no difference.
 #[derive(Args)]
 #[command(after_help = examples(&["foretop rules test rules.toml --past 7d"]))]
 struct Test {
@@ -259,6 +260,7 @@ impl Test {
             }
         }
         out.flush()?;
+        say_quiet_is_ignored(&rules, "the figures include warnings at these hours");
         ended?;
         all_make_sense(tried.iter().map(|tried| &tried.problem))
     }
@@ -271,6 +273,7 @@ impl Test {
                 lasting: rule.lasting.map(span::format),
                 raise: Some(rule.raise),
                 clear: Some(rule.clear),
+                quiet: Vec::new(),
             },
             past: Some(span::format(self.past)),
             season: self.no_season.then_some(false),
@@ -282,6 +285,14 @@ impl Test {
 
 fn read(file: &Path) -> anyhow::Result<Rules> {
     Ok(RulesFile::open(file).or_usage()?.rules().clone())
+}
+
+/// Says what it means that a command ignores quiet hours, if a rule has some.
+fn say_quiet_is_ignored(rules: &Rules, meaning: &str) {
+    let n = rules.rules().iter().filter(|rule| !rule.quiet.is_empty()).count();
+    if n > 0 {
+        say(&format!("quiet hours of {n} of {} rules are ignored: {meaning}", rules.rules().len()));
+    }
 }
 
 /// Asks for each rule by itself, and says how far it is where that may take a while. A node that goes meanwhile ends

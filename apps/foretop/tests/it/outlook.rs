@@ -171,6 +171,18 @@ fn a_file_of_rules_that_makes_no_sense_exits_with_2() {
 }
 
 #[test]
+fn an_export_to_prometheus_names_the_quiet_hours_that_it_ignores() {
+    let folder = folder();
+    let file = folder.path().join("rules.toml");
+    let rule = "[[rule]]\nname = \"a\"\nwhen = \"load.1m > 3\"\nwithin = \"1h\"\n";
+    std::fs::write(&file, format!("{rule}quiet = [\"22:00-06:00\"]\n")).unwrap();
+    let ended = run(&["rules", "prometheus", file.to_str().unwrap()]);
+    assert!(ended.status == 0 && ended.stderr.contains("quiet hours of 1 of 1 rules are ignored"), "{}", ended.stderr);
+    std::fs::write(&file, format!("{rule}quiet = [\"Mon-Sun\"]\n")).unwrap();
+    run(&["rules", "check", file.to_str().unwrap()]).check_failed(2, "line 5: `Mon-Sun` is all of the week");
+}
+
+#[test]
 fn a_trial_message_goes_to_each_channel_and_those_that_fail_are_named() {
     let folder = folder();
     let (config, received) = (folder.path().join("foretop.toml"), folder.path().join("message"));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use units::span;
+use units::{WeekHours, span};
 use warn::Rule;
 
 use super::App;
@@ -75,7 +75,7 @@ pub(super) async fn test(
 /// The rule that a body has, whose keys are at `place`.
 fn rule(name: String, text: &RuleText, place: &str, hub: &Hub) -> Result<Rule, Refusal> {
     let field = |key: &str| format!("{place}{key}");
-    let RuleText { when, within, lasting, raise, clear } = text;
+    let RuleText { when, within, lasting, raise, clear, quiet } = text;
     let rule = Rule {
         name,
         when: hub.statement(when).map_err(|error| of_body(error, place))?,
@@ -83,6 +83,8 @@ fn rule(name: String, text: &RuleText, place: &str, hub: &Hub) -> Result<Rule, R
         lasting: lasting.as_deref().map(|text| read_with(&field("for"), text, span::parse)).transpose()?,
         raise: raise.unwrap_or(Rule::RAISE),
         clear: clear.unwrap_or(Rule::CLEAR),
+        quiet: WeekHours::parse(quiet)
+            .map_err(|error| Refusal::of_field(ErrorCode::BadBody, field("quiet"), error.to_string()))?,
     };
     rule.check().map_err(|error| Refusal::of_field(ErrorCode::BadBody, field(error.field()), error.to_string()))?;
     Ok(rule)

@@ -40,5 +40,6 @@ pub(super) async fn silence(
 ) -> Result<Json<Warning>, Refusal> {
     let length = span::parse(&silence.length)
         .map_err(|error| Refusal::of_field(ErrorCode::BadBody, "for", error.to_string()))?;
-    Ok(Json(app.hub.silence_rule(&name, length)?))
+    let hub = app.hub.clone();
+    app.reads.run(move || Ok(Json(hub.silence_rule(&name, length)?))).await
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use predict::Cancel;
 use statistics::median;
-use units::span;
+use units::{WeekHours, span};
 use warn::{Alarm, Question, Rule, Rules, n_steps};
 
 use super::outlook::SEED;
@@ -62,6 +62,12 @@ impl Hub {
         self.book().in_force().map(|(rule, _)| rule.clone()).collect()
     }
 
+    /// Returns the quiet hours of a rule. Blocks while one is written.
+    pub(super) fn quiet_hours(&self, name: &str) -> WeekHours {
+        let book = self.book();
+        book.in_force().find(|(rule, _)| rule.name == name).map(|(rule, _)| rule.quiet.clone()).unwrap_or_default()
+    }
+
     /// The rules that there are. Blocks while one is written.
     pub(crate) fn rules(&self) -> api::Rules {
         let book = self.book();
@@ -105,8 +111,8 @@ impl Hub {
         book.page.replace(rules).map_err(unwritten)
     }
 
-    /// Computes what a rule would have done over so much of the past, unless nobody wants the result any more. Blocks
-    /// for seconds.
+    /// Computes what a rule would have done over so much of the past, unless nobody wants the result any more. Quiet
+    /// hours make no difference. Blocks for seconds.
     pub(crate) fn try_rule(
         &self,
         rule: &Rule,
@@ -160,7 +166,7 @@ impl Hub {
 }
 
 fn told(rule: &Rule, from: RuleOrigin) -> api::Rule {
-    let Rule { name, when, within, lasting, raise, clear } = rule;
+    let Rule { name, when, within, lasting, raise, clear, quiet } = rule;
     api::Rule {
         name: name.clone(),
         when: when.to_string(),
@@ -168,6 +174,7 @@ fn told(rule: &Rule, from: RuleOrigin) -> api::Rule {
         lasting: lasting.map(span::format),
         raise: *raise,
         clear: *clear,
+        quiet: quiet.to_texts(),
         from,
     }
 }

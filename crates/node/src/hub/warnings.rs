@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use units::{Timestamp, span};
+use units::{Timestamp, WeekHours, span};
 use warn::Expression;
 
 use super::{Hub, QueryError};
@@ -68,22 +68,39 @@ impl Hub {
         self.board().silences.insert(rule, until);
     }
 
-    /// Silences a rule for so long from now on; 0 ends its silence.
+    /// Returns whether a moment is in quiet hours, by the clock of the calendar's time zone.
+    pub(crate) fn is_quiet(&self, quiet: &WeekHours, now: Timestamp) -> bool {
+        quiet.contains(now, self.facts.outlooks.calendar.zone())
+    }
+
+    /// Returns the moment from which on there is neither a silence nor a quiet hour.
+    pub(crate) fn silent_until(
+        &self,
+        silence: Option<Timestamp>,
+        quiet: &WeekHours,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
+        quiet.end(silence.unwrap_or(now), self.facts.outlooks.calendar.zone()).or(silence)
+    }
+
+    /// Silences a rule for so long from now on; 0 ends its silence. Its quiet hours stay. Blocks while a rule is
+    /// written.
     pub(crate) fn silence_rule(&self, rule: &str, length: Duration) -> Result<api::Warning, QueryError> {
         if length > SILENCE_MAX {
             let message = format!("`for` is {}; a silence lasts 30d at most", span::format(length));
             return Err(QueryError::BadParameter { field: "for", message });
         }
-        let until = self.now() + length;
+        let (now, quiet) = (self.now(), self.quiet_hours(rule));
+        let silence = (!length.is_zero()).then_some(now + length);
         let mut board = self.board();
         let rules = &mut board.warnings.rules;
         let Some(warning) = rules.iter_mut().find(|warning| warning.name == rule) else {
             let known = named(rules.iter().map(|warning| &*warning.name));
             return Err(QueryError::UnknownRule { name: rule.to_owned(), known });
         };
-        warning.silent_until = (!length.is_zero()).then_some(until);
+        warning.silent_until = self.silent_until(silence, &quiet, now);
         let warning = warning.clone();
-        match warning.silent_until {
+        match silence {
             Some(until) => board.silences.insert(rule.to_owned(), until),
             None => board.silences.remove(rule),
         };

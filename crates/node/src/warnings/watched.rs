@@ -144,6 +144,11 @@ impl Watched {
         Ok(Said { chance: Chance::of(futures, &question, running.worth(&question)), origin, step, next })
     }
 
+    /// Returns whether others know that the warning stands.
+    pub(super) fn was_sent(&self) -> bool {
+        self.told.is_some()
+    }
+
     /// The warning, if it stands and may be told.
     pub(super) fn standing(&self, is_silent: bool, now: Timestamp, host: &str, page: &str) -> Option<Alert> {
         if !self.alarm.is_raised() || is_silent {
@@ -210,7 +215,7 @@ impl Watched {
 
     /// Returns the warning as the HTTP interface shows it.
     pub(super) fn show(&self, silent_until: Option<Timestamp>, now: Timestamp) -> api::Warning {
-        let Rule { name, when, within, lasting, raise, clear } = &self.rule;
+        let Rule { name, when, within, lasting, raise, clear, quiet: _ } = &self.rule;
         api::Warning {
             name: name.clone(),
             id: when.of.to_string(),

@@ -46,6 +46,12 @@ impl Calendar {
         Self { zone, holidays }
     }
 
+    /// Returns the time zone.
+    #[must_use]
+    pub fn zone(&self) -> &TimeZone {
+        &self.zone
+    }
+
     /// Those of a series with this step, whose first sample begins at `start`.
     pub(super) fn days(&self, start: Timestamp, step: Duration) -> Days {
         let moment = |at: Timestamp| {

@@ -13,8 +13,8 @@ use text::help::examples;
 
 /// Print alerting rules for a Prometheus server that scrapes a node with these rules
 ///
-/// The node decides when a warning fires; the server alerts as long as it fires. The output is JSON, and therefore
-/// YAML.
+/// The node decides when a warning fires; the server alerts as long as it fires, in quiet hours too. The output is
+/// JSON, and therefore YAML.
 #[derive(Args)]
 #[command(after_help = examples(&["foretop rules prometheus rules.toml > foretop-rules.yml", "promtool check rules foretop-rules.yml"]))]
 pub struct Prometheus {
@@ -48,6 +48,7 @@ struct Annotations {
 impl Prometheus {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let rules = super::read(&self.file)?;
+        super::say_quiet_is_ignored(&rules, "Prometheus alerts at these hours too; mute them in Alertmanager");
         let rules = rules.rules().iter().map(alerting).collect();
         Ok(write_json(out, &Groups { groups: [Group { name: "foretop", rules }] })?)
     }

@@ -22,7 +22,7 @@ use text::help::examples;
 /// Ask a node repeatedly, and report each warning that is raised or cleared
 ///
 /// Each change is a line on standard output. With --alertmanager, warnings that fire are sent there in every round, and
-/// cleared ones once, as soon as it answers.
+/// cleared ones once, as soon as it answers. Quiet hours make no difference.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop rules watch rules.toml",
@@ -58,6 +58,7 @@ impl Watch {
         let rules = super::read(&self.file)?;
         let client = self.node.client()?;
         let host = client.list()?.node.host;
+        super::say_quiet_is_ignored(&rules, "warnings are reported at these hours too");
         let interruptions = interruptions()?;
         let watch = |rule: &Rule| Watched {
             alarm: Alarm::new(rule.raise, rule.clear),

@@ -1,5 +1,7 @@
 //! Looking ahead by a clock that the test moves.
 
+use std::path::PathBuf;
+
 use testkit::{PATIENCE, wait_until};
 use units::Timestamp;
 
@@ -156,23 +158,90 @@ fn a_warning_names_the_program_that_made_it_stand() {
 fn a_warning_that_stands_is_told_again_when_it_is_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let world = filling(folder.path(), 60);
-    let told = folder.path().join("told");
-    let arguments = ["-c", "cat >> $0; echo >> $0", told.to_str().unwrap()].map(str::to_owned).to_vec();
-    let ways = vec![alert::Way::Command(alert::Command { program: "/bin/sh".to_owned(), arguments })];
+    let (ways, told) = way_to_file(folder.path());
     let settings = WarnSettings { ways, repeat: Some(2 * MINUTE), ..WarnSettings::default() };
     let mut warden = warden_of(&world, folder.path(), &rule("full", "mine > 70"), settings);
     for _ in 0..5 {
         warden.look();
         world.clock.pass(MINUTE);
     }
-    let repeated = wait_until("it is told three times", PATIENCE, || {
-        let told = fs::read_to_string(&told).ok()?;
-        let changes = told.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-        let changes = changes.flat_map(|message| message["warnings"].as_array().unwrap().clone());
-        let repeated: Vec<bool> = changes.map(|change| change["repeated"] == true).collect();
-        (repeated.len() >= 3).then_some(repeated)
-    });
+    let changes = changes_in(&told, 3);
+    let repeated: Vec<bool> = changes.iter().map(|change| change["repeated"] == true).collect();
     assert_eq!(repeated, [false, true, true]);
+}
+
+/// A way that writes what it is given into a file, and that file.
+fn way_to_file(folder: &Path) -> (Vec<alert::Way>, PathBuf) {
+    let told = folder.join("told");
+    let arguments = ["-c", "cat >> $0; echo >> $0", told.to_str().unwrap()].map(str::to_owned).to_vec();
+    (vec![alert::Way::Command(alert::Command { program: "/bin/sh".to_owned(), arguments })], told)
+}
+
+/// The first `n` changes in a file of [`way_to_file`].
+fn changes_in(told: &Path, n: usize) -> Vec<serde_json::Value> {
+    wait_until("all is told", PATIENCE, || {
+        let told = fs::read_to_string(told).ok()?;
+        let messages = told.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let changes: Vec<_> = messages.flat_map(|message| message["warnings"].as_array().unwrap().clone()).collect();
+        (changes.len() >= n).then_some(changes)
+    })
+}
+
+/// Text of the hours of today's and tomorrow's clock, in UTC, from so many minutes after now on.
+fn hours_from(world: &World, minutes: [u32; 2]) -> String {
+    let clock = |after: u32| world.hub.now() + MINUTE * after;
+    minutes.map(|after| clock(after).to_string()[11..16].to_owned()).join("-")
+}
+
+#[test]
+fn a_rule_notifies_nobody_in_quiet_hours_and_catches_up_after_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = filling(folder.path(), 60);
+    let (ways, told) = way_to_file(folder.path());
+    let quiet =
+        |name: &str, minutes| rule(name, "mine > 70") + &format!("quiet = [\"{}\"]\n", hours_from(&world, minutes));
+    let rules = quiet("now", [0, 2]) + &quiet("later", [1, 3]) + &rule("always", "mine > 70");
+    let settings = WarnSettings { ways, repeat: Some(MINUTE), ..WarnSettings::default() };
+    let mut warden = warden_of(&world, folder.path(), &rules, settings);
+    let mut silent = Vec::new();
+    for _ in 0..4 {
+        warden.look();
+        let rules = world.hub.warnings().rules;
+        assert!(rules.iter().all(|rule| rule.stands), "{rules:?}");
+        silent.push(rules.iter().map(|rule| rule.silent_until.is_some()).collect::<Vec<_>>());
+        world.clock.pass(MINUTE);
+    }
+    assert_eq!(silent, [[true, false, false], [true, true, false], [false, true, false], [false; 3]]);
+    let changes = changes_in(&told, 8);
+    let told: Vec<_> = changes.iter().map(|one| (one["rule"].as_str().unwrap(), one["repeated"] == true)).collect();
+    let expected = [
+        ("later", false),
+        ("always", false),
+        ("always", true),
+        ("now", false),
+        ("always", true),
+        ("now", true),
+        ("later", true),
+        ("always", true),
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn a_silence_goes_on_into_quiet_hours_and_ends_without_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = filling(folder.path(), 60);
+    let hours = hours_from(&world, [10, 20]);
+    let mut warden = warden(&world, folder.path(), &(rule("full", "mine > 70") + &format!("quiet = [\"{hours}\"]\n")));
+    warden.look();
+    let end = (world.hub.now() + 20 * MINUTE).floor_to(MINUTE);
+    let now = world.hub.now();
+    let silenced = |length: Duration| world.hub.silence_rule("full", length).unwrap().silent_until;
+    assert_eq!(silenced(5 * MINUTE), Some(now + 5 * MINUTE));
+    assert_eq!(silenced(15 * MINUTE), Some(end));
+    assert_eq!(silenced(25 * MINUTE), Some(now + 25 * MINUTE));
+    world.clock.pass(15 * MINUTE);
+    assert_eq!(silenced(Duration::ZERO), Some(end));
 }
 
 #[test]

@@ -42,12 +42,14 @@ fn a_rule_is_made_replaced_taken_along_and_removed() {
         lasting: None,
         raise: 0.8,
         clear: 0.5,
+        quiet: Vec::new(),
         from: RuleOrigin::Page,
     };
     assert_eq!(made, expected);
-    let body = r#"{"when":"load.own > 4","within":"1h","for":"5min","raise":0.6,"clear":0.2}"#;
+    let body = r#"{"when":"load.own > 4","within":"1h","for":"5min","raise":0.6,"clear":0.2,"quiet":["sat sun"]}"#;
     let replaced: Rule = host.put_rule(&made.name, body).json();
     assert_eq!((replaced.lasting.as_deref(), replaced.raise, replaced.clear), (Some("5m"), 0.6, 0.2));
+    assert_eq!(replaced.quiet, ["Sat Sun"]);
     let told = host.rules();
     assert_eq!(told.rules, [replaced]);
     let taken: warn::Rules = told.toml.parse().unwrap();
@@ -82,6 +84,8 @@ fn what_makes_no_sense_is_refused_by_field() {
         (r#"{"when":"load.own > 2","within":"10s","raise":1.5}"#, "raise"),
         (r#"{"when":"load.own > 2","within":"10s","clear":0.9}"#, "clear"),
         (r#"{"when":"load.own > 2","within":"10s","run":"/bin/sh"}"#, "run"),
+        (r#"{"when":"load.own > 2","within":"10s","quiet":["at night"]}"#, "quiet"),
+        (r#"{"when":"load.own > 2","within":"10s","quiet":["Mon-Sun"]}"#, "quiet"),
         (r#"{"when":"load.own > 2MB","within":"10s"}"#, "when"),
         (r#"{"when":"load.own > 2 requests/s","within":"10s"}"#, "when"),
         (r#"{"when":"load.own > 2","within":"20d"}"#, "within"),
