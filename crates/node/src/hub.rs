@@ -3,6 +3,7 @@
 //! One lock holds the engine. A tick holds it for a fraction of a millisecond; a question takes a copy of what it
 //! needs and computes outside.
 
+mod ahead;
 mod feed_history;
 mod forecasts;
 pub(crate) mod health;
@@ -26,7 +27,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
 use units::Timestamp;
 use watch::Watch;
 
-pub(crate) use self::forecasts::{Ahead, Bounds, GAUGE_HORIZONS, Gauge, Metric, Oracle};
+pub(crate) use self::ahead::{Ahead, Aheads};
+pub(crate) use self::forecasts::{Bounds, GAUGE_HORIZONS, Gauge, Metric};
 pub(crate) use self::health::Counters;
 pub(crate) use self::history::TimeRange;
 pub(crate) use self::listeners::{Listeners, RemoteCounters};

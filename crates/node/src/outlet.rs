@@ -20,7 +20,7 @@ use watch::{OnPanic, Stop, Thread, Watch};
 use crate::engine::Engine;
 use crate::engine::plan::to_steps;
 use crate::error::StartError;
-use crate::hub::Oracle;
+use crate::hub::Aheads;
 use crate::outage::Outage;
 use crate::schedule::whole_steps;
 
@@ -404,21 +404,20 @@ impl Forecasts {
         if outputs.n_readers() == 0 {
             return;
         }
+        let aheads = {
+            let engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner);
+            Aheads::copy(&engine, self.ids.iter().map(|id| (&**id, self.n_leads)).collect())
+        };
+        let aheads = aheads.finish();
         for (signal, id) in (0..).zip(&self.ids) {
-            // The lock is let go between two signals, so that a tick never waits for all of them.
-            let oracle = self.engine.lock().unwrap_or_else(PoisonError::into_inner).get(id).map(Oracle::of);
-            let Some(Ok(oracle)) = oracle else { continue };
-            if oracle.origin != measurement.time {
-                continue;
-            }
-            let forecast = oracle.forecast(self.n_leads);
+            let Some(ahead) = aheads.get(id).filter(|ahead| ahead.oracle.origin == measurement.time) else { continue };
             outputs.send(&Forecast {
                 number: measurement.number,
                 time: measurement.time,
                 completed: self.clock.wall(),
                 signal,
-                means: forecast.means().to_vec(),
-                standard_errors: forecast.standard_errors().to_vec(),
+                means: ahead.forecast.means().to_vec(),
+                standard_errors: ahead.forecast.standard_errors().to_vec(),
             });
         }
     }

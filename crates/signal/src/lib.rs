@@ -14,6 +14,7 @@ mod readings;
 mod selection;
 mod signal;
 mod source;
+mod sums;
 
 pub use families::{FAMILIES, family_of_signal, row};
 pub use family::{Family, Kind, Range, Unit};
@@ -24,3 +25,4 @@ pub use readings::Readings;
 pub use selection::Selection;
 pub use signal::{Label, Signal};
 pub use source::{History, Source};
+pub use sums::{Sum, Whole, wholes};

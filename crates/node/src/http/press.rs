@@ -159,12 +159,14 @@ impl Press {
     }
 
     async fn print_tick(&self, tick: &Tick, rings: Vec<(Choice, broadcast::Sender<Bytes>)>) {
-        let mut made = BTreeMap::new();
-        for (id, n_leads) in wanted(tick, rings.iter().map(|(choice, _)| choice)) {
-            made.extend(self.hub.ahead(id, n_leads).map(|ahead| (&**id, ahead)));
+        let wanted = wanted(tick, rings.iter().map(|(choice, _)| choice));
+        let mut aheads = self.hub.aheads(wanted.into_iter().map(|(id, n_leads)| (&**id, n_leads)));
+        for ahead in &mut aheads.all {
+            ahead.make();
             // A long forecast is much work, which is not to hold up requests.
             tokio::task::yield_now().await;
         }
+        let made = aheads.finish();
         for (choice, ring) in rings {
             let tick = tick_event(&made, tick, &choice);
             if !tick.values.is_empty() {
@@ -210,12 +212,12 @@ fn wanted<'a>(tick: &Tick, choices: impl Iterator<Item = &'a Choice> + Clone) ->
     .collect()
 }
 
-fn tick_event(made: &BTreeMap<&str, Ahead>, tick: &Tick, choice: &Choice) -> TickEvent {
+fn tick_event(made: &BTreeMap<Arc<str>, Ahead>, tick: &Tick, choice: &Choice) -> TickEvent {
     let (confidence, inner) = (choice.confidence(), choice.inner());
     let chosen = || tick.values.iter().filter(|(id, _)| choice.wants(id));
     let (mut forecasts, mut bands) = (BTreeMap::new(), BTreeMap::new());
     for (id, _) in chosen() {
-        let Some(ahead) = made.get(&**id) else { continue };
+        let Some(ahead) = made.get(id) else { continue };
         let (forecast, band) = ahead.at(&choice.leads, confidence, inner);
         forecasts.insert(Arc::clone(id), forecast);
         bands.extend(band.map(|band| (Arc::clone(id), band)));

@@ -1,5 +1,6 @@
 //! Forecasts of series: over a horizon, at chosen leads, and as metrics.
 
+use std::collections::HashMap;
 use std::iter;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,12 +11,13 @@ use signal::{Label, label_name, metric_name};
 use statistics::Interval;
 use units::{Confidence, Timestamp};
 
+use super::ahead::{Ahead, Aheads};
 use super::{Hub, QueryError, unknown};
 use crate::api;
-use crate::engine::Entry;
 use crate::engine::about::Origin;
 use crate::engine::plan::to_steps;
 use crate::engine::scored_live::forecast_within;
+use crate::engine::{Engine, Entry};
 
 /// The longest forecast that is made, in steps.
 const HORIZON_MAX: u128 = 100_000;
@@ -68,12 +70,6 @@ pub(crate) struct Bounds {
     pub(crate) upper: f64,
 }
 
-/// A forecast of one series, to be cut at leads and confidences.
-pub(crate) struct Ahead {
-    forecast: Forecast,
-    range: api::Range,
-}
-
 /// A copy of what a forecast is made from, so that it can be made while the engine goes on.
 pub(crate) struct Oracle {
     predictor: Predictor,
@@ -90,13 +86,19 @@ impl Hub {
         horizon: Duration,
         confidence: Confidence,
     ) -> Result<api::Forecast, QueryError> {
-        let (about, model, oracle) = {
+        let (about, model, n_leads, own, aheads) = {
             let engine = self.engine();
             let entry = engine.get(id).ok_or_else(|| unknown(id))?;
-            (entry.about.clone(), entry.live.model_text().to_owned(), Oracle::of(entry)?)
+            let (about, oracle) = (entry.about.clone(), Oracle::of(entry)?);
+            let n_leads = n_leads(horizon, about.step)?;
+            let own = Ahead::new(Arc::clone(&about.id), oracle, n_leads);
+            let wanted = entry.is_current().then_some((&*about.id, n_leads));
+            let aheads = Aheads::copy(&engine, wanted.into_iter().collect());
+            (about, entry.live.model_text().to_owned(), n_leads, own, aheads)
         };
-        let n_leads = n_leads(horizon, about.step)?;
-        let forecast = oracle.forecast(n_leads);
+        let mut ahead = aheads.finish().remove(&about.id).unwrap_or(own);
+        ahead.make();
+        let Ahead { oracle, forecast, .. } = ahead;
         let (lower, upper) =
             forecast.intervals(confidence).map(|at| oracle.cut(at)).map(|at| (at.lower, at.upper)).unzip();
         Ok(api::Forecast {
@@ -115,73 +117,69 @@ impl Hub {
         })
     }
 
-    /// The forecast of a series for `n_leads` steps. `None` for a series that is not there, has no forecast yet, or
-    /// whose model has samples to take.
-    pub(crate) fn ahead(&self, id: &str, n_leads: usize) -> Option<Ahead> {
-        let oracle = Oracle::of(self.engine().get(id).filter(|entry| entry.is_current())?).ok()?;
-        Some(Ahead { forecast: oracle.forecast(n_leads), range: oracle.range })
-    }
-
     /// Every series that is not silent as metrics show it, with forecasts at these horizons: who scrapes them takes
     /// them for those of now.
     pub(crate) fn gauges(&self, horizons: &[Duration]) -> Vec<Gauge> {
         let now = self.now();
-        let engine = self.engine();
-        let heard = engine.in_order().into_iter().filter(|entry| entry.no_sample_since(now).is_none());
-        let copies: Vec<GaugeCopy> = heard.map(GaugeCopy::of).collect();
-        drop(engine);
-        copies.into_iter().map(|copy| copy.finish(horizons)).collect()
-    }
-
-    /// One series as metrics show it, if it is there.
-    pub(crate) fn gauge(&self, id: &str, horizons: &[Duration]) -> Option<Gauge> {
-        let copy = GaugeCopy::of(self.engine().get(id)?);
-        Some(copy.finish(horizons))
-    }
-}
-
-impl Ahead {
-    /// Returns the forecast at `leads`, in steps from 1 to as many as there are, and the band of the confidence
-    /// `inner`, if one is asked for.
-    ///
-    /// # Panics
-    /// For a lead of 0, and for one that it does not have.
-    pub(crate) fn at(
-        &self,
-        leads: &[usize],
-        confidence: Confidence,
-        inner: Option<Confidence>,
-    ) -> (api::LeadForecast, Option<api::LeadBand>) {
-        let band = |confidence| {
-            let intervals = leads.iter().map(|lead| cut(self.range, self.forecast.interval(*lead, confidence)));
-            intervals.map(|at| (at.lower, at.upper)).unzip()
+        let copies = {
+            let engine = self.engine();
+            let heard = engine.in_order().into_iter().filter(|entry| entry.no_sample_since(now).is_none());
+            GaugeCopies::of(&engine, heard.collect(), horizons)
         };
-        let mean = leads.iter().map(|lead| self.forecast.means()[lead - 1]).collect();
-        let (lower, upper) = band(confidence);
-        let inner = inner.map(band).map(|(lower, upper)| api::LeadBand { lower, upper });
-        (api::LeadForecast { leads: leads.to_vec(), mean, lower, upper }, inner)
+        copies.finish(horizons).map(|(_, gauge)| gauge).collect()
+    }
+
+    /// These series as metrics show them, as far as they are there, by their ids.
+    pub(crate) fn gauges_of<'a>(
+        &self,
+        ids: impl Iterator<Item = &'a str>,
+        horizons: &[Duration],
+    ) -> HashMap<Arc<str>, Gauge> {
+        let copies = {
+            let engine = self.engine();
+            GaugeCopies::of(&engine, ids.filter_map(|id| engine.get(id)).collect(), horizons)
+        };
+        copies.finish(horizons).collect()
     }
 }
 
-/// Data of a gauge, copied so that the gauge can be made while the engine goes on.
-struct GaugeCopy {
-    metric: Metric,
-    value: f64,
-    oracle: Option<Oracle>,
+/// Data of gauges, copied so that these can be made while the engine goes on.
+struct GaugeCopies {
+    /// Ids, metrics and last values.
+    copies: Vec<(Arc<str>, Metric, f64)>,
+    aheads: Aheads,
 }
 
-impl GaugeCopy {
-    /// Copies an entry, without a forecast while the model has samples to take: one from before them may have been told
+impl GaugeCopies {
+    /// Copies entries, without forecasts while a model has samples to take: one from before them may have been told
     /// already.
-    fn of(entry: &Entry) -> Self {
-        let oracle = Oracle::of(entry).ok().filter(|_| entry.is_current());
-        Self { metric: metric(entry), value: entry.last_value(), oracle }
+    fn of(engine: &Engine, entries: Vec<&Entry>, horizons: &[Duration]) -> Self {
+        let farthest = |step| leads(horizons, step).map(|(_, lead)| lead).max().unwrap_or(0);
+        let current = entries.iter().filter(|entry| entry.is_current());
+        let wanted = current.map(|entry| (&*entry.about.id, farthest(entry.about.step)));
+        let aheads = Aheads::copy(engine, wanted.collect());
+        let copy = |entry: &Entry| (Arc::clone(&entry.about.id), metric(entry), entry.last_value());
+        Self { copies: entries.into_iter().map(copy).collect(), aheads }
     }
 
-    fn finish(self, horizons: &[Duration]) -> Gauge {
-        let bounds = self.oracle.as_ref().map(|oracle| oracle.at(horizons)).unwrap_or_default();
-        Gauge { metric: self.metric, value: self.value, origin: self.oracle.map(|oracle| oracle.origin), bounds }
+    fn finish(self, horizons: &[Duration]) -> impl Iterator<Item = (Arc<str>, Gauge)> {
+        let aheads = self.aheads.finish();
+        self.copies.into_iter().map(move |(id, metric, value)| {
+            let ahead = aheads.get(&id);
+            let bounds = ahead.into_iter().flat_map(|ahead| {
+                let leads = leads(horizons, ahead.oracle.step);
+                leads.map(|(horizon, lead)| (horizon, ahead.bounds(lead, Confidence::P95)))
+            });
+            let (bounds, origin) = (bounds.collect(), ahead.map(|ahead| ahead.oracle.origin));
+            (id, Gauge { metric, value, origin, bounds })
+        })
     }
+}
+
+/// Returns horizons and their leads, without those that are too many steps away.
+fn leads(horizons: &[Duration], step: Duration) -> impl Iterator<Item = (Duration, usize)> {
+    let leads = horizons.iter().map(move |horizon| (*horizon, to_steps(*horizon, step)));
+    leads.filter(|(_, lead)| (*lead as u128) <= HORIZON_MAX)
 }
 
 impl Oracle {
@@ -220,29 +218,11 @@ impl Oracle {
         weights.map(|(spec, weight_ratio)| api::Weighed { model: spec.to_string(), weight_ratio }).collect()
     }
 
-    fn cut(&self, interval: Interval) -> Interval {
-        cut(self.range, interval)
+    /// Both ends are cut to what the quantity can be, as the mean is.
+    pub(super) fn cut(&self, interval: Interval) -> Interval {
+        let (min, max) = (self.range.min.unwrap_or(f64::NEG_INFINITY), self.range.max.unwrap_or(f64::INFINITY));
+        Interval { lower: interval.lower.clamp(min, max), upper: interval.upper.clamp(min, max) }
     }
-
-    fn bounds(&self, forecast: &Forecast, lead: usize, confidence: Confidence) -> Bounds {
-        let Interval { lower, upper } = self.cut(forecast.interval(lead, confidence));
-        Bounds { mean: forecast.means()[lead - 1], lower, upper }
-    }
-
-    /// Forecasts at horizons, without those that are too many steps away.
-    fn at(&self, horizons: &[Duration]) -> Vec<(Duration, Bounds)> {
-        let leads = horizons.iter().map(|horizon| (*horizon, to_steps(*horizon, self.step)));
-        let leads: Vec<(Duration, usize)> = leads.filter(|(_, lead)| (*lead as u128) <= HORIZON_MAX).collect();
-        let Some(n_leads) = leads.iter().map(|(_, lead)| *lead).max() else { return Vec::new() };
-        let forecast = self.forecast(n_leads);
-        leads.into_iter().map(|(horizon, lead)| (horizon, self.bounds(&forecast, lead, Confidence::P95))).collect()
-    }
-}
-
-/// Both ends are cut to what the quantity can be, as the mean is.
-fn cut(range: api::Range, interval: Interval) -> Interval {
-    let (min, max) = (range.min.unwrap_or(f64::NEG_INFINITY), range.max.unwrap_or(f64::INFINITY));
-    Interval { lower: interval.lower.clamp(min, max), upper: interval.upper.clamp(min, max) }
 }
 
 fn n_leads(horizon: Duration, step: Duration) -> Result<usize, QueryError> {

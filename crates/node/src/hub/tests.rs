@@ -1,5 +1,6 @@
 //! A node without its threads: a manual clock, a host made of files, the real store.
 
+mod adding_up;
 mod catching_up;
 mod exhaustion;
 mod history;
@@ -240,7 +241,13 @@ fn a_longer_forecast_begins_as_a_shorter_one() {
     for model in ["AUTO", "AR(4)", "NWS", "TAR(1)"] {
         let mut world = World::start_with(model, None);
         world.ticks(200);
-        let at = |n_leads| world.hub.ahead(LOAD, n_leads).unwrap().at(&[1, 7], Confidence::P95, Some(Confidence::P50));
+        let at = |n_leads| {
+            world.hub.aheads([(LOAD, n_leads)].into_iter()).finish()[LOAD].at(
+                &[1, 7],
+                Confidence::P95,
+                Some(Confidence::P50),
+            )
+        };
         assert_eq!(format!("{:?}", at(7)), format!("{:?}", at(600)), "{model}");
     }
 }

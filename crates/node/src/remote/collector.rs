@@ -12,7 +12,7 @@ use units::Timestamp;
 
 use super::{Remote, RemoteWrite};
 use crate::exposition::Families;
-use crate::hub::{Hub, Metric, Tick};
+use crate::hub::{Gauge, Hub, Metric, Tick};
 use crate::outage::Outage;
 
 /// Chunks are this far apart at least, so that 100 ticks a second do not make 100 transactions.
@@ -111,8 +111,16 @@ impl Collector {
         if self.named.len() > N_NAMED_MAX {
             self.named.clear();
         }
+        let is_due =
+            |id: &&Arc<str>| self.named.get(*id).is_none_or(|named| named.round.is_none_or(|last| round > last));
+        let due: Vec<&Arc<str>> = tick.values.iter().map(|(id, _)| id).filter(is_due).collect();
+        let chosen = due.iter().map(|id| &***id).filter(|id| self.select.takes(id));
+        let mut gauges = self.hub.gauges_of(chosen, &self.horizons);
+        for id in due {
+            self.name(id, round, gauges.remove(id), chunk);
+        }
         for (id, value) in &tick.values {
-            self.collect_signal(id, tick.time, round, *value, chunk);
+            self.collect_signal(id, tick.time, *value, chunk);
         }
         if self.own.is_none_or(|own| round > own) {
             self.own = Some(round);
@@ -125,11 +133,7 @@ impl Collector {
         }
     }
 
-    fn collect_signal(&mut self, id: &Arc<str>, time: Timestamp, round: Timestamp, value: f64, chunk: &mut Chunk) {
-        let is_due = self.named.get(id).is_none_or(|named| named.round.is_none_or(|last| round > last));
-        if is_due {
-            self.look_up(id, round, chunk);
-        }
+    fn collect_signal(&mut self, id: &Arc<str>, time: Timestamp, value: f64, chunk: &mut Chunk) {
         let Some(named) = self.named.get_mut(id) else { return };
         let Some(metric) = &named.metric else { return };
         let labels = metric.labels.iter().map(|(name, value)| (&**name, &**value));
@@ -143,9 +147,9 @@ impl Collector {
         named.has_gap = value.is_nan();
     }
 
-    /// Finds out what a signal is called, because another may go by its id meanwhile, and writes its forecast.
-    fn look_up(&mut self, id: &Arc<str>, round: Timestamp, chunk: &mut Chunk) {
-        let gauge = if self.select.takes(id) { self.hub.gauge(id, &self.horizons) } else { None };
+    /// Notes what a signal is called, because another may go by its id meanwhile, and writes its forecast. `gauge` is
+    /// `None` for a signal that is not to be written.
+    fn name(&mut self, id: &Arc<str>, round: Timestamp, gauge: Option<Gauge>, chunk: &mut Chunk) {
         let before = self.named.remove(id);
         let mut named = Named {
             metric: gauge.as_ref().map(|gauge| gauge.metric.clone()),

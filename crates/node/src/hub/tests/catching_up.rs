@@ -79,7 +79,10 @@ fn a_push_is_taken_in_pieces_and_its_fits_are_made_beside() {
     let last =
         world.hub.samples("mine", TimeRange { from: at(1_799_999_000), to: at(1_800_001_000) }, None).unwrap().values;
     assert_eq!(last.iter().flatten().count(), 300, "what waits can be read");
-    assert!(world.hub.gauge("mine", &GAUGE_HORIZONS).unwrap().origin.is_none(), "a forecast from before is none now");
+    assert!(
+        world.hub.gauges_of(["mine"].into_iter(), &GAUGE_HORIZONS)["mine"].origin.is_none(),
+        "a forecast from before is none now"
+    );
     let mut before = 300;
     while before > 0 {
         match world.hub.catch_up("mine") {
