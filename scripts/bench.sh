@@ -23,6 +23,7 @@ cargo bench --locked -p feed --bench snmp
 .venv/bin/python bench/naive.py
 .venv/bin/python bench/season.py
 .venv/bin/python bench/levels.py
+.venv/bin/python bench/sums.py
 .venv/bin/python bench/week.py
 .venv/bin/python bench/statements.py
 .venv/bin/python bench/disk_fills.py

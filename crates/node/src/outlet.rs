@@ -416,7 +416,7 @@ impl Forecasts {
                 time: measurement.time,
                 completed: self.clock.wall(),
                 signal,
-                means: ahead.forecast.means().to_vec(),
+                means: ahead.means().to_vec(),
                 standard_errors: ahead.forecast.standard_errors().to_vec(),
             });
         }

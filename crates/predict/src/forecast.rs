@@ -75,6 +75,19 @@ impl Forecast {
         self.interval_of(lead, half_width(confidence))
     }
 
+    /// The interval for `lead` beside a mean that was [reconciled](crate::reconcile): as far as this mean if the
+    /// forecast's own is within.
+    ///
+    /// # Panics
+    /// When `lead` is 0 or beyond [`Forecast::n_leads`].
+    #[must_use]
+    pub fn interval_beside(&self, mean: f64, lead: usize, confidence: Confidence) -> Interval {
+        let interval = self.interval(lead, confidence);
+        let is_held = interval.contains(self.means[lead - 1]);
+        let (below, above) = if is_held { (mean, mean) } else { (f64::INFINITY, f64::NEG_INFINITY) };
+        Interval { lower: interval.lower.min(below), upper: interval.upper.max(above) }
+    }
+
     /// The intervals of all leads, lead 1 first.
     pub fn intervals(&self, confidence: Confidence) -> impl Iterator<Item = Interval> {
         let half_width = half_width(confidence);

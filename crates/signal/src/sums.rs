@@ -7,8 +7,6 @@ use std::collections::BTreeMap;
 pub struct Whole {
     /// The places of its signals among those that were given.
     pub members: Vec<usize>,
-    /// The first members that are parts of another whole too, which comes before this one.
-    pub n_shared: usize,
     /// The sums, with terms by their places in `members`.
     pub sums: Vec<Sum>,
 }
@@ -29,8 +27,6 @@ const OF_BUSY: [&str; 6] = ["user", "nice", "system", "irq", "softirq", "steal"]
 const OF_TIME: [&str; 3] = ["busy", "idle", "iowait"];
 
 /// Finds the wholes in signals: their ids and last values. A sum with a signal that is not among them is left out.
-///
-/// Time of all cores comes before that of single cores, whose mean it is.
 #[must_use]
 pub fn wholes(signals: &[(&str, f64)]) -> Vec<Whole> {
     let mut by_stem: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
@@ -47,9 +43,7 @@ pub fn wholes(signals: &[(&str, f64)]) -> Vec<Whole> {
             whole.add_time(words);
             let core = |other: &str| other.strip_prefix(stem)?.strip_prefix('.')?.parse::<u32>().ok();
             let cores = by_stem.iter().filter(|(other, _)| core(other).is_some()).map(|(_, words)| words);
-            wholes.extend(whole.finish(0));
-            wholes.extend(of_cores(words, &cores.collect::<Vec<_>>()));
-            continue;
+            whole.add_cores(words, &cores.collect::<Vec<_>>());
         }
         let value = |word: &str| words.get(word).map_or(f64::NAN, |idx| signals[*idx].1);
         if kind == "swap" {
@@ -59,26 +53,11 @@ pub fn wholes(signals: &[(&str, f64)]) -> Vec<Whole> {
             let of_size = (1.0 - value("used")) / value("available");
             whole.add(words, [("used", 1.0), ("available", of_size)], 1.0);
         }
-        wholes.extend(whole.finish(0));
+        if !whole.sums.is_empty() {
+            wholes.push(Whole { members: whole.members, sums: whole.sums });
+        }
     }
     wholes
-}
-
-/// The time of single cores, of which that of all is the mean.
-fn of_cores(all: &BTreeMap<&str, usize>, cores: &[&BTreeMap<&str, usize>]) -> Option<Whole> {
-    let mut whole = Draft::default();
-    let words = || OF_BUSY.into_iter().chain(["idle", "iowait"]);
-    words().filter_map(|word| all.get(word)).for_each(|idx| {
-        whole.place(*idx);
-    });
-    let n_shared = whole.members.len();
-    cores.iter().for_each(|core| whole.add_time(core));
-    for word in words() {
-        let of_all = all.get(word).map(|idx| (*idx, -(cores.len() as f64)));
-        let terms = cores.iter().map(|core| core.get(word).map(|idx| (*idx, 1.0)));
-        whole.add_found(terms.chain([of_all]), 0.0);
-    }
-    whole.finish(n_shared)
 }
 
 /// A whole to which sums are added.
@@ -94,6 +73,16 @@ impl Draft {
         let parts = OF_BUSY.iter().map(|word| (*word, 1.0));
         self.add(words, parts.chain([("busy", -1.0)]), 0.0);
         self.add(words, OF_TIME.map(|word| (word, 1.0)), 1.0);
+    }
+
+    /// Adds the time of single cores, of which that of all is the mean.
+    fn add_cores(&mut self, all: &BTreeMap<&str, usize>, cores: &[&BTreeMap<&str, usize>]) {
+        cores.iter().for_each(|core| self.add_time(core));
+        for word in OF_BUSY.into_iter().chain(["idle", "iowait"]).filter(|_| !cores.is_empty()) {
+            let of_all = all.get(word).map(|idx| (*idx, -(cores.len() as f64)));
+            let terms = cores.iter().map(|core| core.get(word).map(|idx| (*idx, 1.0)));
+            self.add_found(terms.chain([of_all]), 0.0);
+        }
     }
 
     fn add<'a>(&mut self, words: &BTreeMap<&str, usize>, terms: impl IntoIterator<Item = (&'a str, f64)>, total: f64) {
@@ -114,10 +103,6 @@ impl Draft {
             self.members.push(idx);
             self.members.len() - 1
         })
-    }
-
-    fn finish(self, n_shared: usize) -> Option<Whole> {
-        (!self.sums.is_empty()).then_some(Whole { members: self.members, n_shared, sums: self.sums })
     }
 }
 
@@ -165,9 +150,8 @@ mod tests {
         let mut signals: Vec<(&str, f64)> = ids.iter().map(|id| (&**id, 0.1)).collect();
         signals.push(("h/cpu.availability.2", 1.0));
         let found = wholes(&signals);
-        let [all, cores] = &found[..] else { panic!("{found:?}") };
-        assert_eq!((all.members.len(), all.n_shared, all.sums.len()), (9, 0, 2));
-        assert_eq!((cores.members.len(), cores.n_shared, cores.sums.len()), (8 + 18, 8, 2 * 2 + 8));
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].members.len(), found[0].sums.len()), (3 * 9, 3 * 2 + 8));
         let texts = texts(&signals);
         assert_eq!(texts[1], "1 h/cpu.busy + 1 h/cpu.idle + 1 h/cpu.iowait = 1");
         assert_eq!(texts[6], "1 h/cpu.0.user + 1 h/cpu.1.user + -2 h/cpu.user = 0");

@@ -25,8 +25,10 @@ pub(crate) struct Ahead {
     pub(crate) id: Arc<str>,
     pub(crate) oracle: Oracle,
     n_leads: usize,
-    /// Empty until it is made.
+    /// The forecast by itself, empty until it is made.
     pub(crate) forecast: Forecast,
+    /// Means that add up with those of other signals, for each lead; empty where nothing has to add up.
+    reconciled: Vec<f64>,
 }
 
 impl Hub {
@@ -48,14 +50,12 @@ impl Aheads {
         let sensors = engine.entries().filter(|entry| entry.is_current() && !entry.about.is_pushed());
         let sensors: Vec<(&str, f64)> = sensors.map(|entry| (&*entry.about.id, entry.last_value())).collect();
         let mut wholes = wholes(&sensors);
-        // From the last on, so that what it shares with one before brings that one in.
-        for idx in (0..wholes.len()).rev() {
-            let ids = || wholes[idx].members.iter().map(|sensor| sensors[*sensor].0);
-            match ids().skip(wholes[idx].n_shared).filter_map(|id| n_leads.get(id).copied()).max() {
-                Some(most) => n_leads.extend(ids().map(|id| (id, most)).collect::<Vec<_>>()),
-                None => drop(wholes.remove(idx)),
-            }
-        }
+        wholes.retain(|whole| {
+            let ids = || whole.members.iter().map(|sensor| sensors[*sensor].0);
+            let most = ids().filter_map(|id| n_leads.get(id).copied()).max();
+            n_leads.extend(most.into_iter().flat_map(|most| ids().map(move |id| (id, most))));
+            most.is_some()
+        });
         let copy = |(id, n_leads): (&str, usize)| {
             let entry = engine.get(id)?;
             Some(Ahead::new(Arc::clone(&entry.about.id), Oracle::of(entry).ok()?, n_leads))
@@ -75,13 +75,12 @@ impl Aheads {
     /// Makes those that are not made yet, and has the forecasts of signals that add up add up.
     pub(crate) fn finish(mut self) -> BTreeMap<Arc<str>, Ahead> {
         self.all.iter_mut().for_each(Ahead::make);
-        for Whole { members, n_shared, sums } in self.wholes {
-            let taken = members.iter().map(|place| std::mem::take(&mut self.all[*place].forecast));
-            let mut forecasts: Vec<Forecast> = taken.collect();
+        for Whole { members, sums } in self.wholes {
+            let forecasts: Vec<&Forecast> = members.iter().map(|place| &self.all[*place].forecast).collect();
             let sums = sums.into_iter().map(|sum| Constraint { terms: sum.terms, total: sum.total });
-            reconcile(&mut forecasts, n_shared, &sums.collect::<Vec<_>>());
-            for (place, forecast) in members.into_iter().zip(forecasts) {
-                self.all[place].forecast = forecast;
+            let reconciled = reconcile(&forecasts, &sums.collect::<Vec<_>>());
+            for (place, means) in members.into_iter().zip(reconciled) {
+                self.all[place].reconciled = means;
             }
         }
         self.all.into_iter().map(|ahead| (Arc::clone(&ahead.id), ahead)).collect()
@@ -90,7 +89,7 @@ impl Aheads {
 
 impl Ahead {
     pub(super) fn new(id: Arc<str>, oracle: Oracle, n_leads: usize) -> Self {
-        Self { id, oracle, n_leads, forecast: Forecast::default() }
+        Self { id, oracle, n_leads, forecast: Forecast::default(), reconciled: Vec::new() }
     }
 
     /// Makes the forecast, unless it is made already.
@@ -98,6 +97,15 @@ impl Ahead {
         if self.forecast.n_leads() < self.n_leads {
             self.forecast = self.oracle.forecast(self.n_leads);
         }
+    }
+
+    /// Returns the means of all leads.
+    pub(crate) fn means(&self) -> &[f64] {
+        if self.reconciled.is_empty() { self.forecast.means() } else { &self.reconciled }
+    }
+
+    pub(super) fn interval(&self, lead: usize, confidence: Confidence) -> Interval {
+        self.forecast.interval_beside(self.means()[lead - 1], lead, confidence)
     }
 
     /// Returns the forecast at `leads`, in steps from 1 to as many as there are, and the band of the confidence
@@ -112,17 +120,17 @@ impl Ahead {
         inner: Option<Confidence>,
     ) -> (api::LeadForecast, Option<api::LeadBand>) {
         let band = |confidence| {
-            let intervals = leads.iter().map(|lead| self.oracle.cut(self.forecast.interval(*lead, confidence)));
+            let intervals = leads.iter().map(|lead| self.interval(*lead, confidence));
             intervals.map(|at| (at.lower, at.upper)).unzip()
         };
-        let mean = leads.iter().map(|lead| self.forecast.means()[lead - 1]).collect();
+        let mean = leads.iter().map(|lead| self.means()[lead - 1]).collect();
         let (lower, upper) = band(confidence);
         let inner = inner.map(band).map(|(lower, upper)| api::LeadBand { lower, upper });
         (api::LeadForecast { leads: leads.to_vec(), mean, lower, upper }, inner)
     }
 
     pub(super) fn bounds(&self, lead: usize, confidence: Confidence) -> Bounds {
-        let Interval { lower, upper } = self.oracle.cut(self.forecast.interval(lead, confidence));
-        Bounds { mean: self.forecast.means()[lead - 1], lower, upper }
+        let Interval { lower, upper } = self.interval(lead, confidence);
+        Bounds { mean: self.means()[lead - 1], lower, upper }
     }
 }

@@ -8,7 +8,6 @@ use std::time::Duration;
 use predict::{Forecast, Predictor};
 use series::steps_within;
 use signal::{Label, label_name, metric_name};
-use statistics::Interval;
 use units::{Confidence, Timestamp};
 
 use super::ahead::{Ahead, Aheads};
@@ -98,9 +97,9 @@ impl Hub {
         };
         let mut ahead = aheads.finish().remove(&about.id).unwrap_or(own);
         ahead.make();
-        let Ahead { oracle, forecast, .. } = ahead;
-        let (lower, upper) =
-            forecast.intervals(confidence).map(|at| oracle.cut(at)).map(|at| (at.lower, at.upper)).unzip();
+        let intervals = (1..=n_leads).map(|lead| ahead.interval(lead, confidence));
+        let (lower, upper) = intervals.map(|at| (at.lower, at.upper)).unzip();
+        let oracle = &ahead.oracle;
         Ok(api::Forecast {
             id: about.id.to_string(),
             unit: about.unit().to_owned(),
@@ -110,8 +109,8 @@ impl Hub {
             model,
             model_speaking: oracle.speaking(n_leads),
             speakers: oracle.weights(n_leads),
-            mean: forecast.means().to_vec(),
-            standard_error: forecast.standard_errors().to_vec(),
+            mean: ahead.means().to_vec(),
+            standard_error: ahead.forecast.standard_errors().to_vec(),
             lower,
             upper,
         })
@@ -216,12 +215,6 @@ impl Oracle {
     fn weights(&self, lead: usize) -> Vec<api::Weighed> {
         let weights = self.predictor.weights_at(lead).into_iter();
         weights.map(|(spec, weight_ratio)| api::Weighed { model: spec.to_string(), weight_ratio }).collect()
-    }
-
-    /// Both ends are cut to what the quantity can be, as the mean is.
-    pub(super) fn cut(&self, interval: Interval) -> Interval {
-        let (min, max) = (self.range.min.unwrap_or(f64::NEG_INFINITY), self.range.max.unwrap_or(f64::INFINITY));
-        Interval { lower: interval.lower.clamp(min, max), upper: interval.upper.clamp(min, max) }
     }
 }
 

@@ -67,9 +67,11 @@ fn forecasts_of_parts_make_that_of_their_whole_however_they_are_asked_for() {
     assert!(largest_difference(alone) > 0.01, "each by itself they contradict each other");
     let horizon = SECOND * N_LEADS as u32;
     let asked = |id: &str| world.hub.forecast(id, horizon, Confidence::P95).unwrap();
-    assert!(largest_difference(|id| asked(id).mean) < 1e-7);
+    assert!(largest_difference(|id| asked(id).mean) < 1e-6);
     let leads: Vec<usize> = (1..=N_LEADS).collect();
     let ids = ["cpu.busy", "cpu.1.user", LOAD];
+    let of_load = Oracle::of(world.hub.engine().get(LOAD).unwrap()).unwrap().forecast(N_LEADS);
+    assert_eq!(asked(LOAD).mean, of_load.means());
     let aheads = world.hub.aheads(ids.into_iter().map(|id| (id, N_LEADS))).finish();
     assert!(!aheads.contains_key("load.5m"), "what adds up with nothing is not forecast unasked");
     for id in ids {
