@@ -46,6 +46,7 @@ declare -A package_of=(
     [unshare]="util-linux"
     [zstd]="zstd"
     [python3]="python3"
+    [python-headers]="python3-dev"
     [venv]="python3-venv"
 )
 # The oldest versions that do, and where newer ones are.
@@ -72,6 +73,7 @@ too_old() {
 is_there() {
     case "$1" in
         venv) python3 -c 'import ensurepip, venv' 2>/dev/null ;;
+        python-headers) python3 -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null ;;
         mpi4py) /usr/bin/python3 -c 'import mpi4py' 2>/dev/null ;;
         # The wrapper comes without the compiler that it calls.
         mpifort.*) type -P "$1" >/dev/null && type -P gfortran >/dev/null ;;

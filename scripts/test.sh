@@ -16,7 +16,7 @@ parts=(rust mpi kernel python servers root chaos page)
 # The commands that each part needs; the parts `python` and `peers` see to theirs.
 declare -A needs=(
     [rust]="kill"
-    [mpi]="libclang mpi4py mpicc.mpich mpicc.openmpi mpiexec.mpich mpiexec.openmpi mpifort.mpich mpifort.openmpi"
+    [mpi]="libclang mpi4py mpicc.mpich mpicc.openmpi mpiexec.mpich mpiexec.openmpi mpifort.mpich mpifort.openmpi python-headers venv"
     [kernel]="clang libelf"
     [servers]="snmpd blastp diamond ssw-align"
     [root]="ip mpicc.mpich mpicc.openmpi mpiexec.mpich mpiexec.openmpi tc unshare"
@@ -24,7 +24,7 @@ declare -A needs=(
 )
 declare -A about=(
     [rust]="all Rust tests that need nothing but cargo"
-    [mpi]="programs under Open MPI and MPICH"
+    [mpi]="programs under Open MPI, MPICH and the standard ABI"
     [kernel]="programs in the kernel: what needs clang, BTF and root"
     [python]="the Python package: its tests, signatures and tour"
     [servers]="a real Prometheus, Alertmanager, NATS server, node exporter and snmpd, at the same time"
@@ -127,6 +127,8 @@ run_mpi() {
         begin "mpi: compiled and tested with $library"
         scripts/mpi.sh test "$library"
     done
+    begin "mpi: an environment with the standard ABI"
+    scripts/mpi-standard.sh
     begin "mpi: from the command line"
     FORETOP_MPI_TESTED="$CARGO_TARGET_DIR/mpi" scripts/run_tests.py --ignored --filter mpi:: --at-once "$(nproc)" -- --locked --test it
 }

@@ -27,7 +27,7 @@ pub struct Ended {
 }
 
 impl Program {
-    /// Compiles a source for `openmpi` or `mpich`.
+    /// Compiles a source for `openmpi`, `mpich` or `standard`, the standard ABI.
     ///
     /// # Panics
     /// If it does not compile.
@@ -51,7 +51,7 @@ impl Program {
             false => ("mpifort", "-fallow-argument-mismatch"),
         };
         let program = folder.path().join("program");
-        let mut command = Command::new(format!("{compiler}.{library}"));
+        let mut command = Command::new(tool(library, compiler));
         // A Fortran compiler leaves modules where it runs.
         let command = command.args(["-w", flag, "-o"]).arg(&program).arg(source).args(flags).current_dir(&folder);
         let compiled = command.output().unwrap();
@@ -75,7 +75,7 @@ impl Program {
     /// If the launcher is not there.
     #[must_use]
     pub fn run(&self, n_ranks: u32, arguments: &[&str], environment: &[(&str, &str)]) -> Ended {
-        let mut command = Command::new(format!("mpiexec.{}", self.library));
+        let mut command = Command::new(tool(self.library, "mpiexec"));
         command.args(["-n", &n_ranks.to_string()]).current_dir(&self.folder);
         if self.library == "openmpi" {
             // The launcher refuses root and more ranks than cores unless told that they are meant.
@@ -90,6 +90,27 @@ impl Program {
         }
         let output = command.args(&self.words).args(arguments).output().unwrap();
         Ended { is_well: output.status.success(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
+    }
+}
+
+/// Returns the virtual environment that has MPICH 5 and mpi4py, once for MPICH's own ABI and, in its folder `abi`, once
+/// for the standard ABI.
+///
+/// # Panics
+/// If the tests were started in another way.
+#[must_use]
+#[track_caller]
+pub fn standard_environment() -> PathBuf {
+    let tested = std::env::var_os("FORETOP_MPI_TESTED").expect("scripts/test.sh makes the environment");
+    Path::new(&tested).join("standard")
+}
+
+/// Returns a library's compiler or launcher. Debian has those of all its libraries beside each other.
+fn tool(library: &str, name: &str) -> PathBuf {
+    match (library, name) {
+        ("standard", "mpicc") => standard_environment().join("bin/mpicc_abi"),
+        ("standard", _) => standard_environment().join("bin").join(name),
+        _ => format!("{name}.{library}").into(),
     }
 }
 

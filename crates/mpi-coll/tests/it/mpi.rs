@@ -73,6 +73,12 @@ fn calls_over_trees_agree_with_mpich() {
     check_layouts("mpich", 1, ["10", "40"]);
 }
 
+#[test]
+#[ignore = "needs MPICH 5: scripts/test.sh mpi"]
+fn calls_over_trees_agree_with_the_standard_abi() {
+    check_layouts("standard", 1, ["10", "40"]);
+}
+
 #[track_caller]
 fn check_shapes(library: &'static str) {
     let program = Program::compiled(library, "agree.c");

@@ -109,6 +109,12 @@ fn mpich_calls_of_c() {
     check_calls("mpich");
 }
 
+#[test]
+#[ignore = "needs MPICH 5: scripts/test.sh mpi"]
+fn standard_abi_calls_of_c() {
+    check_calls("standard");
+}
+
 /// Of `parts.c`. A line with a plus is a part of the call before it.
 const CALLS_WITH_PARTS: &str = "\
 Init [0,1]

@@ -52,6 +52,12 @@ fn answers_statuses_and_errors_are_those_of_mpich() {
 }
 
 #[test]
+#[ignore = "needs MPICH 5: scripts/test.sh mpi"]
+fn answers_statuses_and_errors_are_those_of_the_standard_abi() {
+    check_c("standard", 3);
+}
+
+#[test]
 #[ignore = "needs Open MPI: scripts/test.sh mpi"]
 fn programs_in_fortran_get_answers_of_open_mpi() {
     for source in ["answers.f90", "answers_f08.f90"] {

@@ -1,8 +1,10 @@
 //! Messages of `foretop mpi trace` about programs that it cannot trace, or that end before their time.
 
-use crate::command::{Ended, run};
+use testkit::launch;
 
-use super::mpi;
+use crate::command::{Ended, end_of, foretop, run};
+
+use super::{mpi, programs};
 
 /// Traces a program in Python under Open MPI.
 fn traced(more: &[&str], code: &str) -> (tempfile::TempDir, Ended) {
@@ -46,4 +48,53 @@ fn calls_by_addresses_are_traced_if_they_are_the_process_own_and_are_named_other
     assert!(ended.status == 0 && ended.stderr.contains("traced 2 of 2 ranks"), "{}", ended.stderr);
     let (_folder, ended) = traced(&[], &code("'libmpi.so.40'"));
     assert!(ended.status == 0 && ended.stderr.contains("through a handle of dlopen"), "{}", ended.stderr);
+}
+
+/// Ten rounds of a ring and a sum, under the launcher beside Python.
+#[track_caller]
+fn check_environment(path: &str, abi: &str) {
+    let code = "\
+from array import array
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+if world.rank == 0:
+    print('ABI', MPI._handleof(world))
+for _ in range(10):
+    world.Sendrecv(bytearray(100), 1 - world.rank, 7, bytearray(200), MPI.ANY_SOURCE, MPI.ANY_TAG)
+sum = array('d', [world.rank + 1.0])
+world.Allreduce(MPI.IN_PLACE, sum)
+assert sum[0] == 3.0
+";
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("traces").to_str().unwrap().to_owned();
+    let environment = launch::standard_environment();
+    let python = environment.join("bin/python");
+    let trace = ["mpi", "trace", "-n", "2", "--out", &out, "--", python.to_str().unwrap(), "-c", code];
+    let ended = end_of(
+        foretop()
+            .env("FORETOP_MPI_PROGRAMS", programs("openmpi"))
+            .env("PYTHONPATH", environment.join(path))
+            .args(trace),
+    );
+    assert!(ended.status == 0 && ended.stderr.contains("traced 2 of 2 ranks"), "{}{}", ended.stdout, ended.stderr);
+    assert!(ended.stderr.contains("none lost") && ended.stdout.contains(abi), "{}{}", ended.stdout, ended.stderr);
+    let shown = run(&["mpi", "trace", "show", &out]).output();
+    for (call, n_calls, n_bytes) in [("MPI_Sendrecv", "20", "2000"), ("MPI_Allreduce", "2", "16")] {
+        let words = shown.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let row = words.into_iter().find(|words| words.first() == Some(&call)).expect(&shown);
+        assert_eq!((row[2], row[row.len() - 2], row[row.len() - 1]), (n_calls, n_bytes, "0"), "{shown}");
+    }
+    assert!(shown.contains("matched: 20 messages, 1 collective call; unmatched: 0 sends, 0 receives"), "{shown}");
+}
+
+#[test]
+#[ignore = "needs MPICH 5 and mpi4py: scripts/test.sh mpi"]
+fn python_of_a_virtual_environment_is_traced_under_its_own_launcher() {
+    check_environment("", "ABI 1140850688");
+}
+
+#[test]
+#[ignore = "needs MPICH 5 and mpi4py: scripts/test.sh mpi"]
+fn python_with_the_standard_abi_is_traced() {
+    check_environment("abi", "ABI 257");
 }
