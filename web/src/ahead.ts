@@ -6,6 +6,7 @@ import { make, setText } from "./dom.ts";
 import { clockText, dateText, lengthText, momentText, percentText, quantityText } from "./format.ts";
 import { namePartsOf } from "./process.ts";
 import { hashOf, hashOfRules } from "./route.ts";
+import { acknowledgedText } from "./rule.ts";
 import type { ChangeCause, Excursion, Exhaustion, ExhaustionList, Passage, ProcessOrder, Warning, Warnings } from "./wire.ts";
 
 /** A rule that is less probable than this has no line. */
@@ -91,6 +92,7 @@ function lineOfRule(rule: Warning, nowMs: number): Line {
     rule.problem ?? `${rule.statement}${lasting} within ${within}: ${chanceText(rule.probability, rule.after)}`,
     rule.no_sample_since === undefined ? "" : `no sample since ${momentText(Date.parse(rule.no_sample_since), nowMs)}`,
     rule.stands && rule.since !== undefined ? `warned ${momentText(Date.parse(rule.since), nowMs)}` : "",
+    acknowledgedText(rule, nowMs),
     rule.silent_until === undefined ? "" : `silent until ${momentText(Date.parse(rule.silent_until), nowMs)}`,
   ];
   return { id: rule.id, what: rule.name, says: parts.filter((part) => part !== "").join(" · "), cause: causeText(rule.cause, nowMs), stands: rule.stands };

@@ -1,7 +1,7 @@
 // What a form says of a rule for warnings, and what the node says of the rule, in words. Pure.
 
 import type { ApiError } from "./api.ts";
-import { lengthText } from "./format.ts";
+import { lengthText, momentText } from "./format.ts";
 import type { Rule, RuleText, TriedRule, Warning, Warnings } from "./wire.ts";
 
 /** The keys of a rule, in the order of the form. */
@@ -88,6 +88,13 @@ export function triedText(tried: TriedRule, triedMs = TRY_MS): string {
 /** How a rule stands, as the node saw it last; `null` where it has not looked at the rule as it is. */
 export function standingOf({ name, when }: Rule, { rules }: Warnings): Warning | null {
   return rules.find((warning) => warning.name === name && warning.statement === when) ?? null;
+}
+
+/** `acknowledged by ana 12:30`; "" where nobody has acknowledged the warning. */
+export function acknowledgedText({ acknowledged }: Warning, nowMs: number): string {
+  if (acknowledged === undefined) return "";
+  const by = acknowledged.by === undefined ? "" : ` by ${acknowledged.by}`;
+  return `acknowledged${by} ${momentText(Date.parse(acknowledged.at), nowMs)}`;
 }
 
 /** `load.1m > 3 for 5m within 30m, quiet Sat Sun`. */

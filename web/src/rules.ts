@@ -6,7 +6,7 @@ import type { Board } from "./board.ts";
 import { make, setText } from "./dom.ts";
 import { momentText, NOTHING } from "./format.ts";
 import { Poll } from "./poll.ts";
-import { standingOf, statementOf, textOf, formOf } from "./rule.ts";
+import { acknowledgedText, standingOf, statementOf, textOf, formOf } from "./rule.ts";
 import { RuleFormView } from "./ruleform.ts";
 import type { Rule, Rules, Warning, Warnings } from "./wire.ts";
 
@@ -97,6 +97,8 @@ export class RulesView {
     if (this.#export.href.startsWith("blob:")) URL.revokeObjectURL(this.#export.href);
     this.#export.href = URL.createObjectURL(new Blob([toml], { type: "application/toml" }));
     const rows = rules.map((rule) => ({ rule, warning: standingOf(rule, warnings) }));
+    // Whoever follows a mail's link looks for a warning that stands.
+    rows.sort((left, right) => Number(right.warning?.stands ?? false) - Number(left.warning?.stands ?? false));
     const drawn = JSON.stringify(rows);
     if (drawn === this.#drawn) return;
     this.#drawn = drawn;
@@ -117,7 +119,7 @@ export class RulesView {
       const cells = [
         ["statement", statementOf(rule)],
         ["probability", probability],
-        ["stands since", warning?.stands === true ? moment(warning.since) : NOTHING],
+        ["stands since", warning?.stands === true ? [moment(warning.since), acknowledgedText(warning, nowMs)].filter((part) => part !== "").join(", ") : NOTHING],
         ["silent until", moment(warning?.silent_until)],
         ["from", rule.from],
       ].map(([column = "", text = ""]) => make("td", attributesOf(column, text), text));
@@ -139,6 +141,7 @@ export class RulesView {
     const silence = (length: string) => () => void this.#silence(name, length);
     const silences = SILENCES.map((length) => action(`silence ${length}`, `silence ${name} for ${length}`, silence(length)));
     const told = action("tell again", `tell of ${name} again`, silence("0s"));
+    const acknowledge = action("acknowledge", `acknowledge ${name}`, () => void this.#acknowledge(name, warning?.since));
     const changes = [
       action("edit", `edit ${name}`, () => this.#form.fill(rule)),
       action("delete", `delete ${name}`, () => void this.#delete(rule)),
@@ -146,9 +149,18 @@ export class RulesView {
     return make(
       "td",
       { class: "actions" },
+      ...(warning?.stands === true && warning.acknowledged === undefined ? [acknowledge] : []),
       ...(warning === null ? [] : warning.silent_until === undefined ? silences : [told]),
       ...(rule.from === "page" ? changes : []),
     );
+  }
+
+  /** Acknowledges the warning that is shown, and no later one. */
+  async #acknowledge(name: string, since: string | undefined): Promise<void> {
+    await this.#change(async () => {
+      await this.#api.send<Warning>("POST", `warnings/${encodeURIComponent(name)}/acknowledge`, { since });
+      this.#say(`The warning of “${name}” is acknowledged.`);
+    });
   }
 
   async #silence(name: string, length: string): Promise<void> {

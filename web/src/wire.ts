@@ -231,6 +231,7 @@ export interface Warning {
   since?: string;
   cause?: ChangeCause;
   silent_until?: string;
+  acknowledged?: { at: string; by?: string };
 }
 
 /** Answer of `series/{id}/cause`, as far as the page shows it. */

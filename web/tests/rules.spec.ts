@@ -57,6 +57,10 @@ test("a rule is tried, made, changed, silenced, deleted and brought back", async
     await statement.press("Enter");
     await expect(row("long queue")).toContainText("queue > 1000 within 10s");
 
+    await row("there").getByRole("button", { name: "acknowledge there" }).click();
+    await expect(row("there")).toContainText(/, acknowledged \d/);
+    await expect(row("there").getByRole("button", { name: "acknowledge there" })).toHaveCount(0);
+
     await row("there").getByRole("button", { name: "silence there for 1h" }).click();
     await row("there").getByRole("button", { name: "tell of there again" }).click();
     await expect(row("there").getByRole("button", { name: "silence there for 8h" })).toBeVisible();

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { ApiError } from "../src/api.ts";
-import { BLANK, faultIn, faultOf, formOf, standingOf, statementOf, textOf, triedText } from "../src/rule.ts";
+import { acknowledgedText, BLANK, faultIn, faultOf, formOf, standingOf, statementOf, textOf, triedText } from "../src/rule.ts";
 import { noteOf } from "../src/rules.ts";
 import type { Rule, TriedRule, Warning, Warnings } from "../src/wire.ts";
 
@@ -25,6 +25,14 @@ test("a form makes the rule that it was filled with, and leaves out what is empt
   expect(statementOf(quiet)).toBe("load.1m > 3 for 5m within 30m, quiet Mon-Fri 22:00-06:00, Sat Sun");
   const sparse = { ...BLANK, when: "load.1m > 3", raise: " ", clear: "" };
   expect(textOf(sparse)).toEqual({ when: "load.1m > 3", within: "30min" });
+});
+
+test("an acknowledgement has a name only if one was given", () => {
+  const at = "2026-11-24T06:20:00Z";
+  const text = (warning: Partial<Warning>) => acknowledgedText(warning as Warning, Date.parse(at));
+  expect(text({})).toBe("");
+  expect(text({ acknowledged: { at } })).toMatch(/^acknowledged \d/);
+  expect(text({ acknowledged: { at, by: "ana" } })).toMatch(/^acknowledged by ana \d/);
 });
 
 test("what the node need not be asked about is found before", () => {

@@ -55,6 +55,9 @@ pub struct Alert {
     pub culprit: Option<String>,
     /// The address to look at.
     pub url: String,
+    /// The address of the page on which the warning is acknowledged; empty if nobody takes acknowledgements.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub acknowledge_url: String,
     /// The address of a picture of what may come; empty if nobody draws one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub picture_url: String,
@@ -170,6 +173,7 @@ impl Way {
             cause: None,
             culprit: None,
             url: String::new(),
+            acknowledge_url: String::new(),
             picture_url: String::new(),
             png: None,
         };

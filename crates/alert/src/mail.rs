@@ -113,10 +113,14 @@ fn subject(changes: &[Alert]) -> String {
 
 fn body(changes: &[Alert]) -> String {
     let lines = |alert: &Alert| {
-        let Alert { at, origin, url, cause, .. } = alert;
+        let Alert { at, origin, url, acknowledge_url, cause, .. } = alert;
         let what = text::printable(&alert.to_string());
         let cause = cause.as_ref().map(|cause| format!("cause: {}\r\n", text::printable(cause))).unwrap_or_default();
-        format!("{what}\r\n{cause}said at {at}, from samples up to {origin}\r\n{url}\r\n")
+        let acknowledge = match alert.stands && !acknowledge_url.is_empty() {
+            true => format!("to acknowledge it: {acknowledge_url}\r\n"),
+            false => String::new(),
+        };
+        format!("{what}\r\n{cause}said at {at}, from samples up to {origin}\r\n{url}\r\n{acknowledge}")
     };
     changes.iter().map(lines).collect::<Vec<_>>().join("\r\n")
 }

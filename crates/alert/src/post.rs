@@ -187,6 +187,7 @@ mod tests {
             cause: None,
             culprit: None,
             url: "http://a/".to_owned(),
+            acknowledge_url: String::new(),
             picture_url: String::new(),
             png: None,
         }

@@ -19,9 +19,9 @@ pub use events::{Event, Events};
 pub use url::{NodeUrl, NodeUrlError};
 
 use crate::{
-    Accepted, Accuracy, ChangeCause, ErrorBody, ErrorCode, ExhaustionList, Forecast, MpiJobDetail, MpiJobs, NewSeries,
-    Outlook, Probability, ProcessGrouping, ProcessOrder, ProcessTable, PushedSample, PushedSamples, RuleTrial, RunTime,
-    Samples, Seasons, SeriesDetail, SeriesList, Silence, TriedRule, Warning, Warnings,
+    Accepted, Accuracy, Acknowledging, ChangeCause, ErrorBody, ErrorCode, ExhaustionList, Forecast, MpiJobDetail,
+    MpiJobs, NewSeries, Outlook, Probability, ProcessGrouping, ProcessOrder, ProcessTable, PushedSample, PushedSamples,
+    RuleTrial, RunTime, Samples, Seasons, SeriesDetail, SeriesList, Silence, TriedRule, Warning, Warnings,
 };
 
 /// A node on this host answers in a millisecond, one far away in a second; a blocking read of its store may take a few.
@@ -189,6 +189,12 @@ impl Client {
         let path = format!("/api/v1/warnings/{}/silence", utf8_percent_encode(rule, PATH));
         let silence = Silence { length: span::format(length) };
         self.read(self.send(Method::POST, &path, &[], Some(&silence))?)
+    }
+
+    /// Acknowledges the warning of a rule that stands.
+    pub fn acknowledge(&self, rule: &str, acknowledging: &Acknowledging) -> Result<Warning, ClientError> {
+        let path = format!("/api/v1/warnings/{}/acknowledge", utf8_percent_encode(rule, PATH));
+        self.read(self.send(Method::POST, &path, &[], Some(acknowledging))?)
     }
 
     /// Returns the warnings that a rule would have raised over the past.

@@ -49,4 +49,4 @@ pub use series::{
     Fitted, FoundSeason, Kind, LastSample, LeadWeight, Parameter, Range, Samples, SeasonLead, Series, SeriesDetail,
     SeriesList, Source, Speaker, Waiting, WaitingReason,
 };
-pub use warning::{Excursion, Silence, Warning, WarningWay, Warnings};
+pub use warning::{Acknowledgement, Acknowledging, Excursion, Silence, Warning, WarningWay, Warnings};

@@ -78,6 +78,21 @@ pub struct Warning {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
     pub silent_until: Option<Timestamp>,
+    /// Acknowledgement of the warning; absent if nobody has acknowledged it, and when it is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acknowledged: Option<Acknowledgement>,
+}
+
+/// Acknowledgement of a warning: somebody takes care of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct Acknowledgement {
+    /// Moment of the acknowledgement.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub at: Timestamp,
+    /// Name of who takes care of it, if one was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 /// A signal that will probably leave its usual range, or a file system that will be full.
@@ -124,6 +139,20 @@ pub struct WarningWay {
     /// The reason why the last attempt failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
+}
+
+/// Body of `POST /api/v1/warnings/{name}/acknowledge`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Acknowledging {
+    /// Name of who takes care of the warning, at most 100 bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// Moment since which the warning stands that is meant; the one that stands by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
+    pub since: Option<Timestamp>,
 }
 
 /// Body of `POST /api/v1/warnings/{name}/silence`.

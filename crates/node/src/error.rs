@@ -165,6 +165,14 @@ pub(crate) enum QueryError {
         /// Those that there are, in quotes.
         known: Vec<String>,
     },
+    /// A warning that is to be acknowledged is over, or never was.
+    #[error("no warning of `{name}`{} fires, so there is nothing to acknowledge", since.map_or_else(String::new, |since| format!(" since {since}")))]
+    NothingFires {
+        /// Name of its rule.
+        name: String,
+        /// Moment of its beginning, if one was given.
+        since: Option<Timestamp>,
+    },
     /// The file of rules has one of this name.
     #[error("the file of `--rules` has a rule `{name}`: change it there, or choose another name")]
     RuleOfFile {

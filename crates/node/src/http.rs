@@ -136,6 +136,7 @@ fn described_routes(access: &Arc<Access>) -> OpenApiRouter<App> {
         .routes(routes!(outlook::picture))
         .routes(routes!(warnings::list))
         .routes(routes!(warnings::silence))
+        .routes(routes!(warnings::acknowledge))
         .routes(routes!(warnings::exhaustion))
         .routes(routes!(rules::list))
         .routes(routes!(rules::put, rules::remove))

@@ -36,6 +36,7 @@ pub(crate) use self::outlook::Asked;
 pub(crate) use self::past::Pasts;
 pub(crate) use self::run_time::Job;
 pub(crate) use self::series::found;
+pub(crate) use self::warnings::Acknowledged;
 pub(crate) use crate::error::QueryError;
 
 use clock::Clock;

@@ -123,6 +123,9 @@ impl Warden {
             Post::start(&name, way, waiting, every, watch).map_err(StartError::NoThread)
         });
         silences.into_iter().for_each(|(rule, until)| hub.silence_until(rule, until));
+        let acknowledged =
+            |(rule, stood): (&String, &Stood)| Some((rule.clone(), (stood.since, stood.acknowledged.clone()?)));
+        hub.restore_acknowledged(standing.iter().filter_map(acknowledged).collect());
         if let Some(directory) = data_dir {
             check_apart(rules.as_ref(), directory)?;
             hub.keep_rules(PageRules::open(directory));
@@ -177,13 +180,15 @@ impl Warden {
         let silences = self.hub.silences(now);
         let (mut standing, mut n_pictures) = (Vec::new(), 0);
         self.ask(now);
+        let acknowledged = self.hub.acknowledged();
         for watched in &mut self.watched {
             watched.explain(&self.hub, now);
             let is_quiet = self.hub.is_quiet(&watched.rule.quiet, now);
             // Whoever was notified before quiet hours began would take a warning that is missing for one that is over.
             let is_silent = silences.contains_key(&watched.rule.name) || (is_quiet && !watched.was_sent());
             let stands = watched.standing(is_silent, now, &self.host, &self.page);
-            let mut change = watched.change(stands.as_ref(), self.repeat.filter(|_| !is_quiet), now);
+            let repeats = !is_quiet && watched.acknowledged_in(&acknowledged).is_none();
+            let mut change = watched.change(stands.as_ref(), self.repeat.filter(|_| repeats), now);
             let is_raised = |change: &&mut Alert| self.takes_pictures && change.stands && n_pictures < N_PICTURES_MAX;
             if let Some(raised) = change.as_mut().filter(is_raised) {
                 raised.png = png(&self.hub, &watched.rule, raised.probability);
@@ -245,8 +250,8 @@ impl Warden {
     }
 
     fn stood(&self) -> BTreeMap<String, Stood> {
-        let watched = self.watched.iter();
-        watched.filter_map(|watched| Some((watched.rule.name.clone(), watched.stood()?))).collect()
+        let (watched, acknowledged) = (self.watched.iter(), self.hub.acknowledged());
+        watched.filter_map(|watched| Some((watched.rule.name.clone(), watched.stood(&acknowledged)?))).collect()
     }
 
     /// Shows on the board what was seen.

@@ -1,5 +1,6 @@
 //! `foretop rules`: what somebody wants to be warned of, tried on what a node has seen.
 
+mod acknowledge;
 mod prometheus;
 mod trial;
 mod watch;
@@ -50,6 +51,7 @@ enum What {
     Test(Test),
     Watch(watch::Watch),
     Silence(Silence),
+    Acknowledge(acknowledge::Acknowledge),
     Try(trial::Try),
     Prometheus(prometheus::Prometheus),
 }
@@ -160,6 +162,7 @@ impl RulesCommand {
             What::Test(test) => test.run(out),
             What::Watch(watch) => watch.run(out),
             What::Silence(silence) => silence.run(out),
+            What::Acknowledge(acknowledge) => acknowledge.run(out),
             What::Try(trial) => trial.run(out),
             What::Prometheus(prometheus) => prometheus.run(out),
         }

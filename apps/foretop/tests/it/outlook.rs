@@ -337,6 +337,11 @@ fn a_node_warns_every_way_once_and_remembers_it() {
     let mail = mails.recv_timeout(PATIENCE).unwrap();
     assert!(mail.contains("To: ops@example.org") && mail.contains("Subject: Warning: busy on "), "{mail}");
     assert!(mail.contains("shop.requests > 20 within 4h: 100 %"), "{mail}");
+    assert!(mail.contains(&format!("to acknowledge it: {}/#/rules", node.url)), "{mail}");
+    let listed = node.run(&["rules", "acknowledge"]).output();
+    assert!(listed.lines().count() == 2 && listed.contains("busy"), "{listed}");
+    let acknowledged = node.run(&["rules", "acknowledge", "busy", "--by", "ana"]).output();
+    assert!(acknowledged.starts_with("busy is acknowledged by ana at "), "{acknowledged}");
     assert!(mail.contains("Content-Type: image/png") && mail.contains("forecast-1.png"), "{mail}");
     let said = wait_until("the command was told", PATIENCE, || {
         let said = std::fs::read(path("said.json")).ok()?;
@@ -359,7 +364,7 @@ fn a_node_warns_every_way_once_and_remembers_it() {
     std::fs::write(path("rules.toml"), rule("idle", "shop.requests < 10")).unwrap();
     let node = start();
     let mail = mails.recv_timeout(PATIENCE).unwrap();
-    assert!(mail.contains("Subject: Over: busy on "), "{mail}");
+    assert!(mail.contains("Subject: Over: busy on ") && !mail.contains("to acknowledge it"), "{mail}");
     std::fs::write(path("rules.toml"), "[[rule]]").unwrap();
     wait_until("the slip in the file is told", PATIENCE, || {
         let told = node.get("/api/v1/warnings");

@@ -92,7 +92,7 @@ impl From<QueryError> for Refusal {
             QueryError::TooManyPoints { .. } => Self::new(ErrorCode::BadParameter, message),
             QueryError::RuleOfFile { .. } => Self::of_field(ErrorCode::Conflict, "name", message),
             QueryError::Exists { .. } => Self::of_field(ErrorCode::Conflict, "id", message),
-            QueryError::NotPushed { .. } => Self::new(ErrorCode::Conflict, message),
+            QueryError::NotPushed { .. } | QueryError::NothingFires { .. } => Self::new(ErrorCode::Conflict, message),
             QueryError::OutOfOrder { .. } => Self::of_field(ErrorCode::OutOfOrder, "samples", message),
             QueryError::TooManySeries { .. }
             | QueryError::TooManyRules

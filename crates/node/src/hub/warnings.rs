@@ -18,11 +18,16 @@ const SILENCE_MAX: Duration = Duration::from_secs(30 * 86_400);
 /// Rules that a refusal names, at most.
 const N_NAMED_MAX: usize = 10;
 
+/// Acknowledgements by the names of rules, and when the warning of each was raised.
+pub(crate) type Acknowledged = BTreeMap<String, (Timestamp, api::Acknowledgement)>;
+
 /// State shared by those who look and those who ask.
 #[derive(Debug, Default)]
 pub(super) struct Board {
     warnings: api::Warnings,
     silences: BTreeMap<String, Timestamp>,
+    /// Acknowledgements by rule, each with the moment since which the warning stands that is acknowledged.
+    acknowledged: Acknowledged,
     /// Number of changes of the warnings.
     n_changes: u64,
 }
@@ -50,9 +55,17 @@ impl Hub {
         of_rules.chain(ways.iter().filter_map(of_way)).collect()
     }
 
-    /// Stores the warnings of a look.
-    pub(crate) fn tell_warnings(&self, warnings: api::Warnings) {
+    /// Stores the warnings of a look, with the acknowledgements of those that stand. Drops all others.
+    pub(crate) fn tell_warnings(&self, mut warnings: api::Warnings) {
         let mut board = self.board();
+        let mut before = std::mem::take(&mut board.acknowledged);
+        for warning in &mut warnings.rules {
+            let Some((since, acknowledged)) = before.remove(&warning.name) else { continue };
+            if warning.since == Some(since) {
+                warning.acknowledged = Some(acknowledged.clone());
+                board.acknowledged.insert(warning.name.clone(), (since, acknowledged));
+            }
+        }
         board.warnings = warnings;
         board.n_changes += 1;
     }
@@ -66,6 +79,37 @@ impl Hub {
 
     pub(crate) fn silence_until(&self, rule: String, until: Timestamp) {
         self.board().silences.insert(rule, until);
+    }
+
+    /// Returns the acknowledgements of warnings.
+    pub(crate) fn acknowledged(&self) -> Acknowledged {
+        self.board().acknowledged.clone()
+    }
+
+    pub(crate) fn restore_acknowledged(&self, acknowledged: Acknowledged) {
+        self.board().acknowledged = acknowledged;
+    }
+
+    /// Acknowledges the warning of a rule that stands, or the one that has stood since a moment.
+    pub(crate) fn acknowledge(
+        &self,
+        rule: &str,
+        since: Option<Timestamp>,
+        by: Option<String>,
+    ) -> Result<api::Warning, QueryError> {
+        let at = self.now().floor_to(Duration::from_secs(1));
+        let mut board = self.board();
+        let warning = board.warning_mut(rule)?;
+        let is_meant = |stands_since: &Timestamp| since.is_none_or(|since| since == *stands_since);
+        let Some(since) = warning.since.filter(|_| warning.stands).filter(is_meant) else {
+            return Err(QueryError::NothingFires { name: rule.to_owned(), since });
+        };
+        let acknowledged = api::Acknowledgement { at, by };
+        warning.acknowledged = Some(acknowledged.clone());
+        let warning = warning.clone();
+        board.acknowledged.insert(rule.to_owned(), (since, acknowledged));
+        board.n_changes += 1;
+        Ok(warning)
     }
 
     /// Returns whether a moment is in quiet hours, by the clock of the calendar's time zone.
@@ -93,11 +137,7 @@ impl Hub {
         let (now, quiet) = (self.now(), self.quiet_hours(rule));
         let silence = (!length.is_zero()).then_some(now + length);
         let mut board = self.board();
-        let rules = &mut board.warnings.rules;
-        let Some(warning) = rules.iter_mut().find(|warning| warning.name == rule) else {
-            let known = named(rules.iter().map(|warning| &*warning.name));
-            return Err(QueryError::UnknownRule { name: rule.to_owned(), known });
-        };
+        let warning = board.warning_mut(rule)?;
         warning.silent_until = self.silent_until(silence, &quiet, now);
         let warning = warning.clone();
         match silence {
@@ -146,6 +186,17 @@ impl Hub {
 
     fn board(&self) -> MutexGuard<'_, Board> {
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Board {
+    fn warning_mut(&mut self, rule: &str) -> Result<&mut api::Warning, QueryError> {
+        let rules = &mut self.warnings.rules;
+        let Some(idx) = rules.iter().position(|warning| warning.name == rule) else {
+            let known = named(rules.iter().map(|warning| &*warning.name));
+            return Err(QueryError::UnknownRule { name: rule.to_owned(), known });
+        };
+        Ok(&mut rules[idx])
     }
 }
 

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use units::Timestamp;
 
 use super::whole;
+use crate::api;
 
 const NAME: &str = "warnings.json";
 
@@ -29,6 +30,8 @@ pub(super) struct Stood {
     pub(super) since: Timestamp,
     /// The alert that others were sent of the warning; nothing if the rule was silent.
     pub(super) told: Option<Alert>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) acknowledged: Option<api::Acknowledgement>,
 }
 
 /// The path of the file, and its content.

@@ -12,7 +12,7 @@ use super::lookout::{self, Key, Lookout};
 use super::running::Running;
 use super::{SEED, passage};
 use crate::api;
-use crate::hub::Hub;
+use crate::hub::{Acknowledged, Hub};
 use crate::schedule::times;
 
 /// A rule that is watched.
@@ -86,8 +86,15 @@ impl Watched {
     }
 
     /// Returns the state that outlives a restart; `None` if the warning does not stand.
-    pub(super) fn stood(&self) -> Option<Stood> {
-        Some(Stood { since: self.since?, told: self.told.clone() })
+    pub(super) fn stood(&self, acknowledged: &Acknowledged) -> Option<Stood> {
+        let acknowledged = self.acknowledged_in(acknowledged).cloned();
+        Some(Stood { since: self.since?, told: self.told.clone(), acknowledged })
+    }
+
+    /// Returns the acknowledgement of the warning that stands.
+    pub(super) fn acknowledged_in<'a>(&self, acknowledged: &'a Acknowledged) -> Option<&'a api::Acknowledgement> {
+        let (since, acknowledged) = acknowledged.get(&self.rule.name)?;
+        (self.since == Some(*since)).then_some(acknowledged)
     }
 
     /// Asks how probable it is, if a step has ended since. A rule that cannot be asked, or whose turn it is not, stays
@@ -174,6 +181,8 @@ impl Watched {
             culprit: self.cause.as_ref().and_then(|cause| Some(cause.culprit.as_ref()?.name.clone())),
             picture_url: picture_url(page, rule),
             url: page.to_owned(),
+            // A page with a button, because scanners of mail follow links.
+            acknowledge_url: format!("{page}#/rules"),
             png: None,
         })
     }
@@ -213,7 +222,7 @@ impl Watched {
         self.silent_since.or_else(|| self.said.and_then(unknown))
     }
 
-    /// Returns the warning as the HTTP interface shows it.
+    /// Returns the warning as the HTTP interface shows it, without an acknowledgement.
     pub(super) fn show(&self, silent_until: Option<Timestamp>, now: Timestamp) -> api::Warning {
         let Rule { name, when, within, lasting, raise, clear, quiet: _ } = &self.rule;
         api::Warning {
@@ -233,6 +242,7 @@ impl Watched {
             since: self.since,
             cause: self.cause.clone(),
             silent_until,
+            acknowledged: None,
         }
     }
 }

@@ -141,6 +141,7 @@ impl Watch {
             cause: None,
             culprit: None,
             url: client.url().to_string(),
+            acknowledge_url: String::new(),
             picture_url: String::new(),
             png: None,
         };

@@ -109,7 +109,10 @@ fn standing(warnings: &api::Warnings) -> Vec<String> {
         let probability =
             warning.probability.map_or_else(String::new, |probability| format!(": {}", percent(probability)));
         let silence = warning.no_sample_since.map_or_else(String::new, |since| format!(", no sample since {since}"));
-        printable(&format!("warning: {} within {within}{probability}{silence}", warning.statement))
+        let acknowledged = warning.acknowledged.as_ref().map_or_else(String::new, |acknowledged| {
+            acknowledged.by.as_ref().map_or_else(|| ", acknowledged".to_owned(), |by| format!(", acknowledged by {by}"))
+        });
+        printable(&format!("warning: {} within {within}{probability}{silence}{acknowledged}", warning.statement))
     };
     warnings.rules.iter().filter(|warning| warning.stands && warning.silent_until.is_none()).map(line).collect()
 }

@@ -245,6 +245,55 @@ fn a_silence_goes_on_into_quiet_hours_and_ends_without_them() {
 }
 
 #[test]
+fn an_acknowledgement_is_of_one_warning_and_lasts_over_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut world = filling(folder.path(), 60);
+    let (ways, told) = way_to_file(folder.path());
+    let settings = WarnSettings { ways, repeat: Some(MINUTE), ..WarnSettings::default() };
+    let rules = rule("full", "mine > 70") + &rule("empty", "mine < -1000000");
+    let mut first = warden_of(&world, folder.path(), &rules, settings.clone());
+    // A look later, nothing waits that the next life of the node would send again.
+    wait_until("the warning is sent", PATIENCE, || {
+        first.look();
+        (world.hub.warnings().ways[0].n_told == 1).then_some(())
+    });
+    let since = world.hub.warnings().rules[0].since;
+    let acknowledge = |world: &World, rule, since| world.hub.acknowledge(rule, since, Some("ana".to_owned()));
+    for (rule, since) in [("empty", None), ("full", Some(Timestamp::from_nanos(0)))] {
+        let refused = acknowledge(&world, rule, since).unwrap_err();
+        assert!(matches!(refused, QueryError::NothingFires { .. }), "{refused}");
+    }
+    assert!(matches!(acknowledge(&world, "fall", None), Err(QueryError::UnknownRule { .. })));
+    let acknowledged = acknowledge(&world, "full", since).unwrap().acknowledged;
+    assert_eq!(acknowledged.as_ref().unwrap().by.as_deref(), Some("ana"));
+    world.clock.pass(MINUTE);
+    first.look();
+    assert_eq!(world.hub.warnings().rules[0].acknowledged, acknowledged);
+    drop(first);
+
+    world.clock.pass(MINUTE);
+    world = world.restart();
+    let mut second = warden_of(&world, folder.path(), &rules, settings);
+    second.look();
+    assert_eq!(world.hub.warnings().rules[0].acknowledged, acknowledged);
+    // It empties at once, and fills again.
+    let mut push = |value: f64| {
+        world.clock.pass(STEP);
+        let time = Some(world.hub.now().floor_to(STEP));
+        world.hub.push("mine", &[PushedSample { time, value: Some(value) }]).unwrap();
+        second.look();
+        world.hub.warnings().rules.swap_remove(0)
+    };
+    let over = std::iter::repeat_with(|| push(-10_000.0)).take(60).find(|warning| !warning.stands).unwrap();
+    assert_eq!(over.acknowledged, None);
+    let again = std::iter::repeat_with(|| push(100.0)).take(60).find(|warning| warning.stands).unwrap();
+    assert_eq!(again.acknowledged, None, "{again:?}");
+    let changes = changes_in(&told, 3);
+    let sent: Vec<_> = changes.iter().map(|one| (one["stands"] == true, one["repeated"] == true)).collect();
+    assert_eq!(sent, [(true, false), (false, false), (true, false)], "what is acknowledged is not repeated");
+}
+
+#[test]
 fn what_goes_on_says_what_a_fresh_look_says() {
     let folder = tempfile::tempdir().unwrap();
     let mut world = filling(folder.path(), 60);

@@ -74,6 +74,19 @@ fn the_file_s_rules_are_told_and_stay_as_they_are() {
 }
 
 #[test]
+fn only_a_warning_that_fires_is_acknowledged() {
+    let host = Host::with_job();
+    let acknowledge = |rule: &str, body: &str| host.post(&format!("/api/v1/warnings/{rule}/acknowledge"), body);
+    acknowledge("busy", "{}").check_refused(409, Conflict, None);
+    acknowledge("busy", r#"{"by":"ana","since":"2026-11-24T06:12:00Z"}"#).check_refused(409, Conflict, None);
+    acknowledge("bus", "{}").check_refused(404, NotFound, None);
+    for by in ["", "a\\nb", &"x".repeat(101)] {
+        acknowledge("busy", &format!(r#"{{"by":"{by}"}}"#)).check_refused(400, BadBody, Some("by"));
+    }
+    assert_eq!(host.get("/api/v1/warnings/busy/acknowledge").status, 405, "what follows links acknowledges nothing");
+}
+
+#[test]
 fn what_makes_no_sense_is_refused_by_field() {
     let host = Host::with_load();
     for (body, field) in [
