@@ -41,6 +41,9 @@ pub struct Alert {
     /// Whether others were told before that it stands.
     #[serde(default)]
     pub repeated: bool,
+    /// Whether it goes to further channels, because nobody has acknowledged it.
+    #[serde(default)]
+    pub escalated: bool,
     /// When it was raised.
     pub since: Timestamp,
     /// When this was said.
@@ -167,6 +170,7 @@ impl Way {
             probability: 0.0,
             stands: true,
             repeated: false,
+            escalated: false,
             since: at,
             at,
             origin: at,
@@ -238,7 +242,7 @@ impl Alert {
     /// Returns the warning that this one is over now.
     #[must_use]
     pub fn over(self, at: Timestamp) -> Self {
-        Self { stands: false, repeated: false, at, png: None, ..self }
+        Self { stands: false, repeated: false, escalated: false, at, png: None, ..self }
     }
 }
 
@@ -246,6 +250,7 @@ impl fmt::Display for Alert {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match (self.stands, self.repeated) {
             (true, false) => "WARNING",
+            (true, true) if self.escalated => "unacknowledged WARNING",
             (true, true) => "still WARNING",
             (false, _) => "over",
         };

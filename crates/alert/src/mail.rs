@@ -100,6 +100,7 @@ fn subject(changes: &[Alert]) -> String {
     if let [one] = changes {
         let what = match (one.stands, one.repeated) {
             (true, false) => "Warning",
+            (true, true) if one.escalated => "Unacknowledged",
             (true, true) => "Still",
             (false, _) => "Over",
         };

@@ -181,6 +181,7 @@ mod tests {
             probability: 0.9,
             stands,
             repeated: false,
+            escalated: false,
             since: at,
             at,
             origin: at,

@@ -38,4 +38,4 @@ pub use node::Node;
 pub use outlet::{Outgoing, OutletSettings};
 pub use remote::RemoteWrite;
 pub use store::StoreError;
-pub use warnings::{RulesFile, RulesFileError, WarnSettings};
+pub use warnings::{RulesFile, RulesFileError, WarnChannel, WarnSettings};

@@ -12,6 +12,7 @@ mod watched;
 mod whole;
 
 use std::collections::BTreeMap;
+use std::ops::{Bound, RangeBounds};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +29,7 @@ use crate::hub::{Asked, Hub};
 use crate::schedule::times;
 use excursions::Excursions;
 pub(crate) use exhaustion::{Exhaustions, Resource};
-use kept::{File, Kept, Stood};
+use kept::{Escalation, File, Kept, Stood};
 pub(crate) use lookout::Lookout;
 pub(crate) use page_rules::PageRules;
 pub use rules_file::{RulesFile, RulesFileError};
@@ -48,8 +49,8 @@ const FIRST_AFTER: Duration = Duration::from_secs(5);
 pub struct WarnSettings {
     /// The rules for what somebody wants to be warned of.
     pub rules: Option<RulesFile>,
-    /// The ways by which warnings are sent.
-    pub ways: Vec<Way>,
+    /// The channels by which warnings are sent.
+    pub channels: Vec<WarnChannel>,
     /// Time between two looks.
     pub every: Duration,
     /// Time after which others are told again of a warning that still stands; never unless given.
@@ -58,9 +59,19 @@ pub struct WarnSettings {
     pub excursions: bool,
 }
 
+/// A channel by which warnings are sent.
+#[derive(Clone, Debug)]
+pub struct WarnChannel {
+    /// The way there.
+    pub way: Way,
+    /// Time for which it waits that somebody acknowledges a warning, from when the first channels were sent it; 0 for
+    /// the first. It gets only warnings that nobody has acknowledged by then.
+    pub after: Duration,
+}
+
 impl Default for WarnSettings {
     fn default() -> Self {
-        Self { rules: None, ways: Vec::new(), every: Duration::from_secs(60), repeat: None, excursions: true }
+        Self { rules: None, channels: Vec::new(), every: Duration::from_secs(60), repeat: None, excursions: true }
     }
 }
 
@@ -74,9 +85,10 @@ pub(crate) struct Warden {
     rules: Option<RulesFile>,
     watched: Vec<Watched>,
     excursions: Option<Excursions>,
-    posts: Vec<Post>,
+    /// Channels, each with the time for which it waits for an acknowledgement.
+    posts: Vec<(Post, Duration)>,
     /// Changes that no post has yet.
-    changes: Vec<Alert>,
+    changes: Vec<Change>,
     file: Option<File>,
     every: Duration,
     repeat: Option<Duration>,
@@ -88,6 +100,20 @@ pub(crate) struct Warden {
     is_unwritten: bool,
     /// Whether the log has what is wrong with the rules of the file.
     is_checked: bool,
+}
+
+/// A change that channels are sent.
+struct Change {
+    alert: Alert,
+    /// Waits of the channels that get it.
+    waits: (Bound<Duration>, Bound<Duration>),
+}
+
+impl Change {
+    /// A change for the channels that wait so long at most.
+    fn up_to(wait: Duration, alert: Alert) -> Self {
+        Self { alert, waits: (Bound::Unbounded, Bound::Included(wait)) }
+    }
 }
 
 impl Warnings {
@@ -116,11 +142,13 @@ impl Warden {
     ) -> Result<Self, StartError> {
         let (file, kept) = data_dir.map(File::open).unzip();
         let Kept { standing, silences, mut waiting } = kept.unwrap_or_default();
-        let WarnSettings { rules, ways, every, repeat, excursions } = settings.clone();
+        let WarnSettings { rules, channels, every, repeat, excursions } = settings.clone();
+        let (ways, waits): (Vec<_>, Vec<_>) = channels.into_iter().map(|channel| (channel.way, channel.after)).unzip();
         let takes_pictures = ways.iter().any(Way::takes_pictures);
-        let posts = alert::names(&ways).into_iter().zip(ways).map(|(name, way)| {
+        let posts = alert::names(&ways).into_iter().zip(ways).zip(waits).map(|((name, way), wait)| {
             let waiting = waiting.remove(&name).unwrap_or_default();
-            Post::start(&name, way, waiting, every, watch).map_err(StartError::NoThread)
+            let post = Post::start(&name, way, waiting, every, watch).map_err(StartError::NoThread);
+            post.map(|post| (post, wait))
         });
         silences.into_iter().for_each(|(rule, until)| hub.silence_until(rule, until));
         let acknowledged =
@@ -136,7 +164,7 @@ impl Warden {
             rules,
             watched: Vec::new(),
             excursions: excursions.then(Excursions::default),
-            posts: posts.collect::<Result<_, _>>()?,
+            posts: posts.collect::<Result<_, StartError>>()?,
             changes: Vec::new(),
             file,
             every,
@@ -168,7 +196,8 @@ impl Warden {
         };
         self.watched = rules.into_iter().map(watched).collect();
         let now = self.hub.now();
-        self.changes.extend(stood.into_values().filter_map(|gone| Some(gone.told?.over(now))));
+        let over = |gone: Stood| Some(Change::up_to(Escalation::reached(gone.escalation), gone.told?.over(now)));
+        self.changes.extend(stood.into_values().filter_map(over));
         self.hub.lookout().want(self.watched.iter().map(|watched| &watched.rule));
     }
 
@@ -187,24 +216,30 @@ impl Warden {
             // Whoever was notified before quiet hours began would take a warning that is missing for one that is over.
             let is_silent = silences.contains_key(&watched.rule.name) || (is_quiet && !watched.was_sent());
             let stands = watched.standing(is_silent, now, &self.host, &self.page);
-            let repeats = !is_quiet && watched.acknowledged_in(&acknowledged).is_none();
-            let mut change = watched.change(stands.as_ref(), self.repeat.filter(|_| repeats), now);
-            let is_raised = |change: &&mut Alert| self.takes_pictures && change.stands && n_pictures < N_PICTURES_MAX;
-            if let Some(raised) = change.as_mut().filter(is_raised) {
-                raised.png = png(&self.hub, &watched.rule, raised.probability);
-                n_pictures += 1;
+            let is_pressing = !is_quiet && watched.acknowledged_in(&acknowledged).is_none();
+            let change = watched.change(stands.as_ref(), self.repeat.filter(|_| is_pressing), now);
+            let waits = self.posts.iter().map(|(_, wait)| *wait);
+            let escalated =
+                stands.as_ref().filter(|_| is_pressing).and_then(|alert| watched.escalate(alert, waits, now));
+            for mut change in change.into_iter().chain(escalated) {
+                if self.takes_pictures && change.alert.stands && n_pictures < N_PICTURES_MAX {
+                    change.alert.png = png(&self.hub, &watched.rule, change.alert.probability);
+                    n_pictures += 1;
+                }
+                self.changes.push(change);
             }
-            self.changes.extend(change);
-            standing.extend(stands);
+            standing.extend(stands.map(|alert| Change::up_to(watched.reached(), alert)));
         }
         if let Some(excursions) = &mut self.excursions {
             excursions.look(&self.hub, now);
         }
         let changes = std::mem::take(&mut self.changes);
-        for change in &changes {
-            tracing::info!(rule = change.rule, stands = change.stands, "{}", change.summary);
+        for Change { alert, .. } in &changes {
+            tracing::info!(rule = alert.rule, stands = alert.stands, escalated = alert.escalated, "{}", alert.summary);
         }
-        self.posts.iter().for_each(|post| post.put(&changes, &standing));
+        for (post, wait) in &self.posts {
+            post.put(&of_wait(&changes, *wait), &of_wait(&standing, *wait));
+        }
         self.show(Some(now), problem);
         self.write();
     }
@@ -270,7 +305,7 @@ impl Warden {
             problem,
             excursions,
             n_too_young,
-            ways: self.posts.iter().map(way).collect(),
+            ways: self.posts.iter().map(|(post, _)| way(post)).collect(),
         });
     }
 
@@ -279,7 +314,7 @@ impl Warden {
         let kept = Kept {
             standing: self.stood(),
             silences: self.hub.silences(self.hub.now()),
-            waiting: self.posts.iter().map(|post| (post.status().name, post.waiting())).collect(),
+            waiting: self.posts.iter().map(|(post, _)| (post.status().name, post.waiting())).collect(),
         };
         let Some(file) = &mut self.file else { return };
         let written = file.write(kept);
@@ -301,6 +336,11 @@ fn check_apart(rules: Option<&RulesFile>, directory: &Path) -> Result<(), StartE
         return Err(StartError::RulesOfPage { path: path.to_owned() });
     }
     Ok(())
+}
+
+/// Returns the alerts for a channel that waits so long for an acknowledgement.
+fn of_wait(changes: &[Change], wait: Duration) -> Vec<Alert> {
+    changes.iter().filter(|change| change.waits.contains(&wait)).map(|change| change.alert.clone()).collect()
 }
 
 fn passage(chance: Chance, step: Duration) -> api::Passage {

@@ -82,7 +82,7 @@ pub struct Up {
 /// # Errors
 /// When the file is no configuration, or a way makes no sense.
 pub fn ways(config: &Path) -> anyhow::Result<Vec<Way>> {
-    Ok(Settings::read(config)?.to_warnings()?.ways)
+    Ok(Settings::read(config)?.to_warnings()?.channels.into_iter().map(|channel| channel.way).collect())
 }
 
 /// The outermost layer of the configuration; absent values are left to the layers below.

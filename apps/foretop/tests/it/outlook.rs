@@ -200,6 +200,8 @@ fn a_trial_message_goes_to_each_channel_and_those_that_fail_are_named() {
         "{}",
         ended.stdout
     );
+    std::fs::write(config, command("true") + "after = \"30min\"\n").unwrap();
+    run(&["rules", "try", "--config", config]).check_failed(2, "every channel has `after`");
     std::fs::write(config, "").unwrap();
     run(&["rules", "try", "--config", config]).check_failed(1, "has no notification channel");
     run(&["rules", "try"]).check_failed(2, "--config");

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use alert::Alert;
 use serde::{Deserialize, Serialize};
@@ -31,7 +32,25 @@ pub(super) struct Stood {
     /// The alert that others were sent of the warning; nothing if the rule was silent.
     pub(super) told: Option<Alert>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) escalation: Option<Escalation>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) acknowledged: Option<api::Acknowledgement>,
+}
+
+/// Reach of a warning that was sent: which channels have got it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Escalation {
+    /// Moment at which the first channels were sent it.
+    pub(super) since: Timestamp,
+    /// Channels that wait longer than this for an acknowledgement were not sent it.
+    pub(super) reached: Duration,
+}
+
+impl Escalation {
+    /// Returns how far a warning has gone; 0 for one that was not sent, or is from before there were escalations.
+    pub(super) fn reached(of: Option<Self>) -> Duration {
+        of.map_or(Duration::ZERO, |escalation| escalation.reached)
+    }
 }
 
 /// The path of the file, and its content.

@@ -1,5 +1,6 @@
 //! A rule, and how it stands.
 
+use std::ops::Bound;
 use std::time::Duration;
 
 use alert::Alert;
@@ -7,10 +8,10 @@ use predict::Paths;
 use units::{Timestamp, span};
 use warn::{Alarm, Chance, Question, Rule, futures, no_sample_since};
 
-use super::kept::Stood;
+use super::kept::{Escalation, Stood};
 use super::lookout::{self, Key, Lookout};
 use super::running::Running;
-use super::{SEED, passage};
+use super::{Change, SEED, passage};
 use crate::api;
 use crate::hub::{Acknowledged, Hub};
 use crate::schedule::times;
@@ -23,6 +24,7 @@ pub(super) struct Watched {
     since: Option<Timestamp>,
     /// The alert that others were sent when the warning was raised, until they are told that the warning is over.
     told: Option<Alert>,
+    escalation: Option<Escalation>,
     said: Option<Said>,
     /// Time at which the rule was asked last.
     asked: Option<Timestamp>,
@@ -68,6 +70,7 @@ impl Watched {
             alarm: if stood.is_some() { alarm.raised() } else { alarm },
             since: stood.map(|stood| stood.since),
             told: stood.and_then(|stood| stood.told.clone()),
+            escalation: stood.and_then(|stood| stood.escalation),
             rule,
             said: None,
             asked: None,
@@ -88,7 +91,7 @@ impl Watched {
     /// Returns the state that outlives a restart; `None` if the warning does not stand.
     pub(super) fn stood(&self, acknowledged: &Acknowledged) -> Option<Stood> {
         let acknowledged = self.acknowledged_in(acknowledged).cloned();
-        Some(Stood { since: self.since?, told: self.told.clone(), acknowledged })
+        Some(Stood { since: self.since?, told: self.told.clone(), escalation: self.escalation, acknowledged })
     }
 
     /// Returns the acknowledgement of the warning that stands.
@@ -174,6 +177,7 @@ impl Watched {
             probability: said.chance.probability,
             stands: true,
             repeated: false,
+            escalated: false,
             since: self.since.unwrap_or(now),
             at: now,
             origin: said.origin,
@@ -187,6 +191,25 @@ impl Watched {
         })
     }
 
+    /// Returns the longest time that one of the channels waits which were sent the warning.
+    pub(super) fn reached(&self) -> Duration {
+        Escalation::reached(self.escalation)
+    }
+
+    /// Returns the warning for the channels that were not sent it yet, and wait no longer for an acknowledgement.
+    pub(super) fn escalate(
+        &mut self,
+        standing: &Alert,
+        waits: impl Iterator<Item = Duration>,
+        now: Timestamp,
+    ) -> Option<Change> {
+        let Escalation { since, reached } = self.escalation.as_mut()?;
+        let due = waits.filter(|wait| wait > reached && *wait <= now.saturating_since(*since)).max()?;
+        let before = std::mem::replace(reached, due);
+        let alert = Alert { repeated: true, escalated: true, ..standing.clone() };
+        Some(Change { alert, waits: (Bound::Excluded(before), Bound::Included(due)) })
+    }
+
     /// Returns the change since others were told last. Whoever was told that a warning stands is told of its end as
     /// well, whatever was silenced since. A warning that stands is told again after `repeat`.
     pub(super) fn change(
@@ -194,19 +217,22 @@ impl Watched {
         standing: Option<&Alert>,
         repeat: Option<Duration>,
         now: Timestamp,
-    ) -> Option<Alert> {
+    ) -> Option<Change> {
+        let reached = self.reached();
         if !self.alarm.is_raised() {
+            self.escalation = None;
             let over = self.told.take()?.over(now);
-            let Some(said) = self.said else { return Some(over) };
+            let Some(said) = self.said else { return Some(Change::up_to(reached, over)) };
             let (summary, probability, origin) = (self.summary(said, now), said.chance.probability, said.origin);
-            return Some(Alert { summary, probability, origin, ..over });
+            return Some(Change::up_to(reached, Alert { summary, probability, origin, ..over }));
         }
         let repeated = self.told.is_some();
         let is_due =
             self.told.as_ref().is_none_or(|told| repeat.is_some_and(|after| now.saturating_since(told.at) >= after));
         let change = Alert { repeated, ..standing.filter(|_| is_due)?.clone() };
         self.told = Some(change.clone());
-        Some(change)
+        self.escalation.get_or_insert(Escalation { since: now, reached });
+        Some(Change::up_to(reached, change))
     }
 
     /// Returns the last answer as text, and whether that is from long ago.

@@ -135,6 +135,7 @@ impl Watch {
             probability: answer.probability,
             stands: alarm.is_raised(),
             repeated: false,
+            escalated: false,
             since: *since,
             at,
             origin: answer.origin,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use alert::{Command, Encryption, Mail, Server, Way};
 use anyhow::{Context, ensure};
-use node::{Config, RulesFile, WarnSettings};
+use node::{Config, RulesFile, WarnChannel, WarnSettings};
 use serde::{Deserialize, Serialize};
 
 use secret::{Form, Privacy};
@@ -48,6 +48,8 @@ pub struct ServerSection {
     pub password_file: Option<PathBuf>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authorities: Option<PathBuf>,
+    #[serde(default, with = "span_text::optional", skip_serializing_if = "Option::is_none")]
+    pub after: Option<Duration>,
 }
 
 /// `[[warn.command]]`: a program that gets JSON on its standard input.
@@ -55,6 +57,8 @@ pub struct ServerSection {
 #[serde(deny_unknown_fields)]
 pub struct CommandSection {
     pub run: Vec<String>,
+    #[serde(default, with = "span_text::optional", skip_serializing_if = "Option::is_none")]
+    pub after: Option<Duration>,
 }
 
 /// `[[warn.mail]]`: who gets mail, by which server.
@@ -70,6 +74,8 @@ pub struct MailSection {
     pub user: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password_file: Option<PathBuf>,
+    #[serde(default, with = "span_text::optional", skip_serializing_if = "Option::is_none")]
+    pub after: Option<Duration>,
 }
 
 impl Default for WarnSection {
@@ -82,7 +88,7 @@ impl Default for WarnSection {
 
 impl ServerSection {
     pub fn new(url: String) -> Self {
-        Self { url, token_file: None, user: None, password_file: None, authorities: None }
+        Self { url, token_file: None, user: None, password_file: None, authorities: None, after: None }
     }
 
     fn to_server(&self) -> anyhow::Result<Server> {
@@ -138,20 +144,27 @@ impl Settings {
     /// When the file of rules is none, or a way makes no sense. The message begins with the section.
     pub fn to_warnings(&self) -> anyhow::Result<WarnSettings> {
         let WarnSection { rules, every, repeat, excursions, alertmanager, webhook, command, mail } = &self.warn;
-        let mut ways = Vec::new();
+        let mut channels = Vec::new();
+        let mut add =
+            |way, after: Option<Duration>| channels.push(WarnChannel { way, after: after.unwrap_or_default() });
         for one in alertmanager {
-            ways.push(Way::Alertmanager(one.to_server().context("[[warn.alertmanager]]")?));
+            add(Way::Alertmanager(one.to_server().context("[[warn.alertmanager]]")?), one.after);
         }
         for one in webhook {
-            ways.push(Way::Webhook(one.to_server().context("[[warn.webhook]]")?));
+            add(Way::Webhook(one.to_server().context("[[warn.webhook]]")?), one.after);
         }
         for one in command {
-            ways.push(Way::Command(one.to_command().context("[[warn.command]]")?));
+            add(Way::Command(one.to_command().context("[[warn.command]]")?), one.after);
         }
         for one in mail {
-            ways.push(Way::Mail(one.to_mail().with_context(|| format!("[[warn.mail]] by `{}`", one.server))?));
+            let way = Way::Mail(one.to_mail().with_context(|| format!("[[warn.mail]] by `{}`", one.server))?);
+            add(way, one.after);
         }
+        ensure!(
+            channels.is_empty() || channels.iter().any(|channel| channel.after.is_zero()),
+            "[warn] every channel has `after`; leave it out for those that get a warning at once"
+        );
         let rules = rules.as_deref().map(RulesFile::open).transpose()?;
-        Ok(WarnSettings { rules, ways, every: *every, repeat: *repeat, excursions: *excursions })
+        Ok(WarnSettings { rules, channels, every: *every, repeat: *repeat, excursions: *excursions })
     }
 }

@@ -10,7 +10,7 @@ use super::*;
 use crate::error::StartError;
 use crate::exposition::Families;
 use crate::hub::Asked;
-use crate::warnings::{RulesFile, Warden, WarnSettings};
+use crate::warnings::{RulesFile, Warden, WarnChannel, WarnSettings};
 
 const MINUTE: Duration = Duration::from_secs(60);
 const STEP: Duration = Duration::from_secs(300);
@@ -158,8 +158,8 @@ fn a_warning_names_the_program_that_made_it_stand() {
 fn a_warning_that_stands_is_told_again_when_it_is_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let world = filling(folder.path(), 60);
-    let (ways, told) = way_to_file(folder.path());
-    let settings = WarnSettings { ways, repeat: Some(2 * MINUTE), ..WarnSettings::default() };
+    let (channels, told) = channel_to_file(folder.path());
+    let settings = WarnSettings { channels, repeat: Some(2 * MINUTE), ..WarnSettings::default() };
     let mut warden = warden_of(&world, folder.path(), &rule("full", "mine > 70"), settings);
     for _ in 0..5 {
         warden.look();
@@ -170,14 +170,15 @@ fn a_warning_that_stands_is_told_again_when_it_is_asked_for() {
     assert_eq!(repeated, [false, true, true]);
 }
 
-/// A way that writes what it is given into a file, and that file.
-fn way_to_file(folder: &Path) -> (Vec<alert::Way>, PathBuf) {
+/// A channel that writes what it is given into a file, and that file.
+fn channel_to_file(folder: &Path) -> (Vec<WarnChannel>, PathBuf) {
     let told = folder.join("told");
     let arguments = ["-c", "cat >> $0; echo >> $0", told.to_str().unwrap()].map(str::to_owned).to_vec();
-    (vec![alert::Way::Command(alert::Command { program: "/bin/sh".to_owned(), arguments })], told)
+    let way = alert::Way::Command(alert::Command { program: "/bin/sh".to_owned(), arguments });
+    (vec![WarnChannel { way, after: Duration::ZERO }], told)
 }
 
-/// The first `n` changes in a file of [`way_to_file`].
+/// The first `n` changes in a file of [`channel_to_file`].
 fn changes_in(told: &Path, n: usize) -> Vec<serde_json::Value> {
     wait_until("all is told", PATIENCE, || {
         let told = fs::read_to_string(told).ok()?;
@@ -197,11 +198,11 @@ fn hours_from(world: &World, minutes: [u32; 2]) -> String {
 fn a_rule_notifies_nobody_in_quiet_hours_and_catches_up_after_them() {
     let folder = tempfile::tempdir().unwrap();
     let world = filling(folder.path(), 60);
-    let (ways, told) = way_to_file(folder.path());
+    let (channels, told) = channel_to_file(folder.path());
     let quiet =
         |name: &str, minutes| rule(name, "mine > 70") + &format!("quiet = [\"{}\"]\n", hours_from(&world, minutes));
     let rules = quiet("now", [0, 2]) + &quiet("later", [1, 3]) + &rule("always", "mine > 70");
-    let settings = WarnSettings { ways, repeat: Some(MINUTE), ..WarnSettings::default() };
+    let settings = WarnSettings { channels, repeat: Some(MINUTE), ..WarnSettings::default() };
     let mut warden = warden_of(&world, folder.path(), &rules, settings);
     let mut silent = Vec::new();
     for _ in 0..4 {
@@ -248,8 +249,8 @@ fn a_silence_goes_on_into_quiet_hours_and_ends_without_them() {
 fn an_acknowledgement_is_of_one_warning_and_lasts_over_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let mut world = filling(folder.path(), 60);
-    let (ways, told) = way_to_file(folder.path());
-    let settings = WarnSettings { ways, repeat: Some(MINUTE), ..WarnSettings::default() };
+    let (channels, told) = channel_to_file(folder.path());
+    let settings = WarnSettings { channels, repeat: Some(MINUTE), ..WarnSettings::default() };
     let rules = rule("full", "mine > 70") + &rule("empty", "mine < -1000000");
     let mut first = warden_of(&world, folder.path(), &rules, settings.clone());
     // A look later, nothing waits that the next life of the node would send again.
@@ -291,6 +292,61 @@ fn an_acknowledgement_is_of_one_warning_and_lasts_over_a_restart() {
     let changes = changes_in(&told, 3);
     let sent: Vec<_> = changes.iter().map(|one| (one["stands"] == true, one["repeated"] == true)).collect();
     assert_eq!(sent, [(true, false), (false, false), (true, false)], "what is acknowledged is not repeated");
+}
+
+#[test]
+fn a_warning_that_nobody_acknowledges_goes_to_further_channels() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut world = filling(folder.path(), 60);
+    let [(mut channels, first), (further, second)] = ["first", "second"].map(|name| {
+        let place = folder.path().join(name);
+        fs::create_dir(&place).unwrap();
+        channel_to_file(&place)
+    });
+    channels.extend(further.into_iter().map(|channel| WarnChannel { after: 2 * MINUTE, ..channel }));
+    let settings = WarnSettings { channels, ..WarnSettings::default() };
+    let rules = ["ours", "left"].map(|name| rule(name, "mine > 70")).concat();
+    let mut warden = warden_of(&world, folder.path(), &rules, settings.clone());
+    wait_until("the warnings are sent", PATIENCE, || {
+        warden.look();
+        (world.hub.warnings().ways[0].n_told == 2).then_some(())
+    });
+    let sent_at = world.hub.now().floor_to(Duration::from_secs(1));
+    world.hub.acknowledge("ours", None, None).unwrap();
+    for _ in 0..2 {
+        world.clock.pass(MINUTE);
+        warden.look();
+    }
+    wait_until("one warning is escalated", PATIENCE, || {
+        warden.look();
+        (world.hub.warnings().ways[1].n_told == 1).then_some(())
+    });
+    drop(warden);
+
+    world = world.restart();
+    let mut warden = warden_of(&world, folder.path(), &rules, settings);
+    std::iter::repeat_with(|| {
+        world.clock.pass(STEP);
+        let time = Some(world.hub.now().floor_to(STEP));
+        world.hub.push("mine", &[PushedSample { time, value: Some(-10_000.0) }]).unwrap();
+        warden.look();
+        world.hub.warnings().rules
+    })
+    .take(60)
+    .find(|rules| rules.iter().all(|rule| !rule.stands))
+    .unwrap();
+    let sent = |to: &Path, n| {
+        let sent = |one: &serde_json::Value| {
+            let [stands, escalated] = ["stands", "escalated"].map(|key| one[key] == true);
+            (one["rule"].as_str().unwrap().to_owned(), stands, escalated)
+        };
+        changes_in(to, n).iter().map(sent).collect::<Vec<_>>()
+    };
+    let of = |rule: &str, stands, escalated| (rule.to_owned(), stands, escalated);
+    assert_eq!(sent(&second, 2), [of("left", true, true), of("left", false, false)]);
+    assert_eq!(changes_in(&second, 2)[0]["at"], (sent_at + 2 * MINUTE).to_string());
+    let [ours, left] = ["ours", "left"].map(|rule| [of(rule, true, false), of(rule, false, false)]);
+    assert_eq!(sent(&first, 4), [&ours[0], &left[0], &ours[1], &left[1]].map(Clone::clone));
 }
 
 #[test]
