@@ -44,7 +44,9 @@ def main() -> None:
         "95 % interval score over alone, worst lead",
         "within 95 %",
     ]
-    print_table(f"AUTO on the time of two cores, alone and reconciled: {found['n_forecasts']:.0f} forecasts", head, rows)
+    print_table(
+        f"AUTO on the time of two cores, alone and reconciled: {found['n_forecasts']:.0f} forecasts", head, rows
+    )
     cost = f"{1000 * found['microseconds_a_signal'] / 60:.0f} ns"
     head = ["largest difference of a sum 30 steps ahead, alone", "reconciled", "cost a signal and step"]
     print_table("What sums lack", head, [[f"{alone:.3f}", f"{together:.1e}", cost]])
